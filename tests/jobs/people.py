@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from singletable import Database, connect
 from singletable.flow import FAN_OUT, Meter, Operation, Port, WrappedPort
 from singletable.jobs import JobPlace, Jobs, flows
-from singletable.jobs.worker import WorkerOptions
+from singletable.jobs.worker_options import WorkerOptions
 from singletable.migrations import Migrations
 from singletable.operations import Item
 from singletable.tables import add_index

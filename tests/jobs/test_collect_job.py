@@ -11,9 +11,12 @@ import pytest
 from singletable import Database
 from singletable.documents import Documents, LocalBlobs, flows as document_flows, table_garbage
 from singletable.documents.collectors import Collector
+from singletable.documents.contents import Content, Contents
 from singletable.documents.deletion import collect_family
-from singletable.errors import NotConfigured, Throttled
+from singletable.errors import NotConfigured, Throttled, Unavailable
 from singletable.jobs import Jobs, JobStatus, worker as workers
+from singletable.jobs.collect_job import CollectWork
+from singletable.jobs.store import JobStore
 from tests.documents.models import Project, Shape, app, put_shape
 from tests.migrations.models import new
 from tests.migrations.watching import before_each, killed_at_every_request
@@ -53,7 +56,10 @@ def result(done: JobStatus) -> dict[str, Any]:
     return dict(done.result or {})
 
 
-def test_it_collects_every_document_as_one_call_each_does(db: Database, blobs: str) -> None:
+def test_it_collects_every_document_as_one_call_each_does(
+    db: Database, blobs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CollectWork, "page", 5)
     ids = [f"p{n}" for n in range(5)]
     docs, jobs = documents(db, blobs, *ids), Jobs(db, app)
     docs.branch("p0", "b0")
@@ -158,6 +164,24 @@ def test_a_family_that_another_table_collects_is_told_and_the_rest_goes_on(
     assert sum(1 for _ in docs.context.contents("o1", "p0").list()) == 4
 
 
+def test_a_content_that_can_not_be_deleted_is_told(db: Database, blobs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    docs, jobs = documents(db, blobs, "p0", "p1"), Jobs(db, app)
+
+    def refused(self: Contents, content: Content) -> None:
+        raise Unavailable("the store does not answer")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Contents, "delete", refused)
+        done = jobs.run(jobs.begin("collect", {"blobs": blobs}).id)
+    told, lines = result(done), list(jobs.lines(done.id))
+    assert (told["deleted"], told["left"], told["found"]) == (0, 6, 2)
+    assert [line["code"] for line in lines] == ["document.left"] * 2
+    assert all(line["what"].startswith("3 contents are left") for line in lines)
+    for id in ("p0", "p1"):
+        docs.collect_garbage(id, take_over=True)
+    assert is_clean(docs, "p0", "p1")
+
+
 def test_what_the_table_throttles_is_collected_later(db: Database, blobs: str, monkeypatch: pytest.MonkeyPatch) -> None:
     docs, jobs, tried = documents(db, blobs, "p0"), Jobs(db, app), list[str]()
     collect = collect_family
@@ -174,6 +198,8 @@ def test_what_the_table_throttles_is_collected_later(db: Database, blobs: str, m
     monkeypatch.setattr(db.port, "sleep", sleep)
     assert result(jobs.run(jobs.begin("collect", {"blobs": blobs}).id, at_once=1))["deleted"] == 3
     assert tried == ["p0"] * 3
+    (job,) = jobs.all()
+    assert db.run(JobStore(db.port, app).parts(job.id, [0]))[0].fence == 1  # it stayed with its worker
     assert is_clean(docs, "p0")
 
 

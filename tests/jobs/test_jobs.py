@@ -14,7 +14,8 @@ from singletable.flow import UNGATED
 from singletable.jobs import AsyncJobs, JobRefused, Jobs, worker as workers
 from singletable.jobs.store import JobStore
 from singletable.jobs.work import JobPlace, Round, kind_named
-from singletable.jobs.worker import JobWorker, WorkerOptions
+from singletable.jobs.worker import JobWorker
+from singletable.jobs.worker_options import WorkerOptions
 from singletable.migrations import Migrations
 from tests.jobs.people import application_items, is_filled, put_people
 from tests.migrations.models import new

@@ -21,7 +21,8 @@ from singletable.jobs.states import JobEvent, JobState
 from singletable.jobs.status import JobStatus, status_of
 from singletable.jobs.store import AT_ONCE, JobStore
 from singletable.jobs.work import JobPlace, JobWork, Line, kind_named
-from singletable.jobs.worker import JobWorker, Progress, WorkerOptions
+from singletable.jobs.worker import JobWorker, Progress
+from singletable.jobs.worker_options import WorkerOptions
 from singletable.migrations import document_of
 from singletable.tables import describe, table_identity
 

@@ -10,9 +10,11 @@ from singletable.flow import Stop, about, check_blocking
 from singletable.foundation import BlockingDatabase, Table
 from singletable.jobs import flows
 from singletable.jobs.flows import JobBounds
+from singletable.jobs.lambda_handler import JobHandler, JobStates, function_options, handle_event
 from singletable.jobs.status import JobStatus
 from singletable.jobs.work import JobPlace, Line
-from singletable.jobs.worker import LEASE_SECONDS, Progress, WorkerOptions
+from singletable.jobs.worker import Progress
+from singletable.jobs.worker_options import LEASE_SECONDS, WorkerOptions
 
 
 class Jobs:
@@ -87,6 +89,21 @@ class Jobs:
         options = WorkerOptions(at_once, lease_seconds)
         flow = flows.run(self.db.port, self._place, id, options, stop=stop, signals=signals, progress=progress)
         return self.db.run(flow)
+
+    def lambda_handler(self, *, at_once: int = 4, lease_seconds: float = LEASE_SECONDS) -> JobHandler:
+        """Returns the handler of a Lambda function that works on jobs: on the one of its event, `{"job": ID}`, else on
+        all running jobs, the oldest first, as a schedule calls it.
+
+        It begins no round in the last 30 seconds of the function's time, and leaves its sections to the next call. It
+        ends after two leases if others have all sections, or the job is paused. A running job that this program can't
+        do is left to others, and an event gives the reason. A query of the jobs, then the requests of `run`.
+        """
+        options = function_options(at_once, lease_seconds)
+
+        def handler(event: Mapping[str, Any], context: Any = None) -> JobStates:
+            return self.db.run(handle_event(self.db.port, self._place, event, context, options))
+
+        return handler
 
     def pause(self, id: str, *, by: str = "") -> JobStatus:
         """No worker begins another round, from three seconds on. A read and a write. JobRefused for one that has

@@ -23,7 +23,6 @@ from functools import partial
 from typing import Final
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest, SingletableError
@@ -48,9 +47,8 @@ from singletable.jobs.states import JobEvent, JobState
 from singletable.jobs.status import JobStatus, status_of
 from singletable.jobs.store import AT_ONCE, JobStore
 from singletable.jobs.work import Gathered, JobWork, Line, Round, SectionLines
+from singletable.jobs.worker_options import WorkerOptions
 
-LEASE_SECONDS: Final = 30.0
-"""A section whose owner shows no life for so long is another's."""
 LOOK_SECONDS: Final = 3.0
 """Between two looks at the job."""
 IDLE_SECONDS: Final = 1.0
@@ -58,24 +56,6 @@ IDLE_SECONDS: Final = 1.0
 _SLICE_SECONDS: Final = 0.1
 
 Progress = Callable[[JobStatus], object]
-
-
-class WorkerOptions(Struct, frozen=True):
-    """How one process works. Raises InvalidRequest for invalid values."""
-
-    at_once: int = 4
-    """Sections at the same time."""
-    lease_seconds: float = LEASE_SECONDS
-    tell_seconds: float = 5.0
-    """Between two calls of `progress`."""
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.at_once <= 64 or self.lease_seconds <= 0:
-            raise InvalidRequest(
-                f"a worker of {self.at_once} sections at once, with leases of {self.lease_seconds:g} seconds",
-                operation="job",
-                hint="at_once is from 1 to 64, lease_seconds above zero.",
-            )
 
 
 @dataclass(eq=False)
@@ -108,6 +88,8 @@ class JobWorker:
     _looked_at: float = float("-inf")
     _read_at: float = float("-inf")
     _told_at: float = float("-inf")
+    _busy_at: float = field(init=False)
+    """The time at which an idle slot saw it with a section last."""
 
     def __post_init__(self) -> None:
         name = f"job {self.job.job}"
@@ -115,6 +97,7 @@ class JobWorker:
         self.work.at_rate = self.limits.at_rate
         self.kernel = Kernel(self.port, self.gate, self.stop, name, Trouble(self.port))
         self._seen = Observations[tuple[int, int, int]](self.options.lease_seconds)
+        self._busy_at = self.port.monotonic()
         self._next = int(self.port.random() * self.job.sections)
 
     async def run(self) -> JobStatus:
@@ -143,16 +126,23 @@ class JobWorker:
         if JobState(self.job.state).is_final:
             return False
         if self.job.state == JobState.PAUSED.value:
-            await self.port.sleep(_SLICE_SECONDS)
-            await self._read_job(IDLE_SECONDS)
-            return True
+            return await self._idle()
         held = await self._take()
         if held is None:
             await self._tell()
-            await self.port.sleep(_SLICE_SECONDS)
-            await self._read_job(IDLE_SECONDS)
-            return True
+            return await self._idle()
         await self._do(held)
+        return True
+
+    async def _idle(self) -> bool:
+        """Wait a little, and look at the job again. False after `idle_seconds` without a section."""
+        now, most = self.port.monotonic(), self.options.idle_seconds
+        if self._held:
+            self._busy_at = now
+        if most is not None and now - self._busy_at >= most:
+            return False
+        await self.port.sleep(_SLICE_SECONDS)
+        await self._read_job(IDLE_SECONDS)
         return True
 
     # --- which section ------------------------------------------------------------------------------------------------

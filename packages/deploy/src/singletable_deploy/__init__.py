@@ -15,6 +15,7 @@ from singletable_deploy.deployment import (
     Deployment as Deployment,
     Function as Function,
 )
+from singletable_deploy.job_worker import job_worker as job_worker, works_on_jobs as works_on_jobs
 from singletable_deploy.layer_grants import (
     collects_garbage as collects_garbage,
     deletes_nodes as deletes_nodes,

@@ -12,7 +12,8 @@ from singletable_deploy.layer_grants import handles, runs
 from singletable_deploy.record_grants import Pattern
 from singletable_deploy.role import Role
 
-_DESCRIBES = ("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups", "ListTagsOfResource")
+DESCRIBES = ("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups", "ListTagsOfResource")
+"""The calls that say how a table is set up."""
 _READS = ("GetItem", "BatchGetItem", "Query", "Scan")
 _SINGLE_ITEMS = ("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem")
 _ITEMS = (*_SINGLE_ITEMS, "BatchWriteItem")
@@ -25,7 +26,7 @@ def reads_all(*tables: Table) -> Grant:
     def accesses(where: Where) -> Iterator[ResourceAccess]:
         for table in _with_own_items(tables):
             yield from anywhere(table, ("Query", "Scan"), indexes=True)
-            yield from anywhere(table, (*_READS, *_DESCRIBES))
+            yield from anywhere(table, (*_READS, *DESCRIBES))
 
     return Grant(f"reads_all({_names(tables)})", tables, accesses)
 
@@ -37,12 +38,12 @@ def migrates(*tables: Table) -> Grant:
 
     def accesses(where: Where) -> Iterator[ResourceAccess]:
         for table in tables:
-            yield from anywhere(table, (*_READS, *_DESCRIBES, *_SINGLE_ITEMS, *_SETTINGS))
+            yield from anywhere(table, (*_READS, *DESCRIBES, *_SINGLE_ITEMS, *_SETTINGS))
             for changed in (*table.sources, *table.targets):
-                yield from anywhere(changed, (*_READS, *_DESCRIBES, *_SINGLE_ITEMS))
+                yield from anywhere(changed, (*_READS, *DESCRIBES, *_SINGLE_ITEMS))
             keeper = table.own_items or table
             if keeper is not table:
-                yield from anywhere(keeper, (*_READS, *_DESCRIBES, *_SINGLE_ITEMS))
+                yield from anywhere(keeper, (*_READS, *DESCRIBES, *_SINGLE_ITEMS))
             yield ResourceAccess(table_resource(keeper), frozenset({"BatchWriteItem"}), (TOOLS_PARTITION,))
 
     return Grant(f"migrates({_names(tables)})", tables, accesses)
@@ -54,7 +55,7 @@ def administers(*tables: Table) -> Grant:
     def accesses(where: Where) -> Iterator[ResourceAccess]:
         for table in _with_own_items(tables):
             yield from anywhere(table, ("Query", "Scan"), indexes=True)
-            yield from anywhere(table, (*_READS, *_ITEMS, *_DESCRIBES, *_SETTINGS, "CreateTable", "DeleteTable"))
+            yield from anywhere(table, (*_READS, *_ITEMS, *DESCRIBES, *_SETTINGS, "CreateTable", "DeleteTable"))
 
     return Grant(f"administers({_names(tables)})", tables, accesses)
 
