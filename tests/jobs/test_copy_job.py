@@ -7,13 +7,18 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, InvalidRequest
+from singletable import Database, InvalidRequest, Table
+from singletable.errors import Incomplete, Throttled
+from singletable.exchange import TableCopy, table_copy
 from singletable.exchange.table_copy import CopyRun
-from singletable.foundation import flows
+from singletable.foundation import flows, place_in, put_items, tool_class, type_in
+from singletable.graph import Graph
 from singletable.holds.gate import TableGate
 from singletable.jobs import Jobs, JobStatus, worker as workers
 from singletable.jobs.store import JobStore
+from singletable.operations import Item
 from tests.erasure.models import Customer, shop
+from tests.exchange.kin import Knows, Relative, kin
 from tests.jobs.people import application_items, put_people
 from tests.migrations.models import Place, new
 from tests.migrations.watching import killed_at_every_request
@@ -32,7 +37,7 @@ def test_the_target_has_what_the_source_has(db: Database, target: Database) -> N
     job = jobs.begin("copy", sections=4)
     assert (job.items, job.sections) == (120, 4)
     done = jobs.run(job.id)
-    assert done.result == {"read": 120, "written": 120, "left_out": {}, "is_held": False, "found": 0}
+    assert done.result == {"read": 120, "written": 120, "mended": 0, "left_out": {}, "is_held": False, "found": 0}
     assert (application_items(target), application_items(db)) == (before, before)
     assert not [item for item in db.run(all_items(db.port, "people")) if item["_type"]["S"].startswith("_")]
     with pytest.raises(InvalidRequest, match="the target has items"):
@@ -61,7 +66,7 @@ def test_what_can_not_be_copied_so_is_refused(db: Database, target: Database) ->
         Jobs(target, new).begin("copy")
     with pytest.raises(InvalidRequest, match="are the same table"):
         Jobs(db, new, source=db).begin("copy", {"add": True})
-    with pytest.raises(InvalidRequest, match="masks does not run as a job"):
+    with pytest.raises(InvalidRequest, match="needs the key of the masks"):
         Jobs(target, shop, source=db).begin("copy")
     job = Jobs(target, new, source=db).begin("copy")
     with fresh() as another:
@@ -82,7 +87,14 @@ def test_a_table_with_workers_is_held(db: Database, target: Database) -> None:
     jobs = Jobs(target, new, source=db)
     job = jobs.begin("copy", {"hold": True}, sections=2)
     assert target.run(TableGate(target.port, new).is_held())
-    assert jobs.run(job.id).result == {"read": 120, "written": 120, "left_out": {}, "is_held": True, "found": 0}
+    assert jobs.run(job.id).result == {
+        "read": 120,
+        "written": 120,
+        "mended": 0,
+        "left_out": {},
+        "is_held": True,
+        "found": 0,
+    }
     assert target.run(TableGate(target.port, new).is_held())
 
 
@@ -108,3 +120,107 @@ def test_a_worker_that_stood_still_writes_no_old_items(
     status = jobs.run(job.id, at_once=1, stop=lambda: still > 0)
     assert (status.state, status.seen, len(status.held)) == ("running", 0, 1)
     assert [place.kind for place in target.scan(Place)] == ["of who uses the target"]
+
+
+# --- masks ------------------------------------------------------------------------------------------------------------
+KEY = b"the key of the masks"
+
+
+def put_customers(db: Database, count: int) -> None:
+    db.create_table(shop)
+    for n in range(count):
+        db.create(Customer(email=f"c{n}@example.org", id=f"c{n}", name=f"Ada {n}", phone=f"+44 20 7946 {n:04}"))
+
+
+def shown(db: Database, table: Table = shop) -> list[Item]:
+    """All items, those of tools left out, without the random ids of their writes."""
+    items = db.run(all_items(db.port, table.name))
+    own = [item for item in items if tool_class(type_in(table, item)) is None]
+    whole = ({name: value for name, value in item.items() if name != "_w"} for item in own)
+    return sorted(whole, key=lambda item: place_in(table, item))
+
+
+def masked_copy(db: Database, table: Table = shop) -> list[Item]:
+    """The items of a masked copy by one process."""
+    with fresh() as other:
+        TableCopy(db, other, table).run(mask_key=KEY)
+        return shown(other, table)
+
+
+def test_masked_it_has_what_a_masked_copy_has(db: Database, target: Database) -> None:
+    """The same masks in values and guards, by any number of sections; and the job holds no key."""
+    put_customers(db, 101)
+    jobs = Jobs(target, shop, source=db, mask_key=KEY)
+    done = jobs.run(jobs.begin("copy", sections=5).id)
+    assert (done.state, done.result and done.result["written"]) == ("ended", 202)  # a guard for each
+    assert shown(target) == masked_copy(db)
+    stored = repr(target.run(all_items(target.port, "shop")))
+    assert not any(text in stored for text in ("Ada", "7946", KEY.decode(), "_transfer"))
+    assert target.check(shop) == []
+
+
+def test_masked_a_graph_is_whole_again(db: Database, target: Database) -> None:
+    """Its edge sets, with masked keys, are made by the end of the job."""
+    with fresh() as source:
+        relatives = [Relative(id=f"ada-{n}") for n in range(6)]
+        Graph(source).load(
+            relatives, [Knows(source=Relative.by_id("ada-0"), target=Relative.by_id(r.id)) for r in relatives[1:]]
+        )
+        jobs = Jobs(target, kin, source=source, mask_key=KEY)
+        result = jobs.run(jobs.begin("copy", sections=3).id).result
+        assert result is not None
+        assert shown(target, kin) == masked_copy(source, kin)
+        assert result["mended"] > 0
+    assert target.check(kin) == []
+
+
+def test_masked_and_killed_at_every_request_it_ends_as_if_it_had_not_been(
+    db: Database, target: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.0)
+    put_customers(db, 7)
+    jobs, ended = Jobs(target, shop, source=db, mask_key=KEY), list[JobStatus]()
+    target.create_table(shop)
+
+    def run(kills: int) -> None:
+        known = jobs.all() or [jobs.begin("copy", sections=2)]
+        ended.append(jobs.run(known[0].id, at_once=1, lease_seconds=0.5, signals=False, stop=lambda: False))
+
+    assert killed_at_every_request(target, monkeypatch, run) > 10
+    assert (ended[-1].state, shown(target)) == ("ended", masked_copy(db))
+
+
+def test_a_page_that_was_refused_is_put_again(db: Database, target: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy of one process remembers what it put: a worker goes on after an error, and must not."""
+    put_customers(db, 5)
+    jobs, refused, put = Jobs(target, shop, source=db, mask_key=KEY), list[int](), put_items
+
+    async def refuse(port: Any, table: Any, items: Any) -> None:
+        if len(refused) < 40:
+            refused.append(len(items))
+            raise Incomplete("refused") from Throttled("too much", table="shop")
+        await put(port, table, items)
+
+    async def sleep(seconds: float) -> None: ...
+
+    monkeypatch.setattr(table_copy, "put_items", refuse)
+    monkeypatch.setattr(target.port, "sleep", sleep)
+    assert jobs.run(jobs.begin("copy", sections=1).id, at_once=1).state == "ended"
+    assert (set(refused), shown(target)) == ({10}, masked_copy(db))
+
+
+def test_a_worker_with_another_key_or_none_is_refused(db: Database, target: Database) -> None:
+    put_customers(db, 2)
+    jobs = Jobs(target, shop, source=db, mask_key=KEY)
+    with pytest.raises(InvalidRequest, match="16"):
+        Jobs(target, shop, source=db, mask_key=b"short").begin("copy")
+    job = jobs.begin("copy")
+    assert jobs.begin("copy").id == job.id
+    with pytest.raises(InvalidRequest, match="masks by another key"):
+        Jobs(target, shop, source=db, mask_key=b"another key of masks").run(job.id)
+    with pytest.raises(InvalidRequest, match="needs the key of the masks"):
+        Jobs(target, shop, source=db).run(job.id)
+    assert list(target.scan(Customer)) == []
+    assert "key of the masks" not in repr(jobs._place)  # pyright: ignore[reportPrivateUsage]
+    assert jobs.run(job.id).state == "ended"
+    assert len(list(target.scan(Customer))) == 2

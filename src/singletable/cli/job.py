@@ -13,7 +13,7 @@ from rich.status import Status
 
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
-from singletable.cli.session import UNITS, options_anywhere, session_of
+from singletable.cli.session import UNITS, mask_key, options_anywhere, session_of
 from singletable.cli.shapes import covered, tell_shape
 from singletable.database import Database
 from singletable.errors import SingletableError
@@ -59,7 +59,7 @@ def run(
         jobs = _jobs_with(db, module, id)
         source = source or jobs.show(id).options.get("source")
         with session_of(ctx).at(source).connect_to_read() if source else nullcontext() as read:
-            jobs = Jobs(db, jobs.table, source=read)
+            jobs = Jobs(db, jobs.table, source=read, mask_key=mask_key())
             status = _work_on(jobs, id, at_once=at_once, lease_seconds=lease, as_json=as_json)
     _tell(jobs.table, status, as_json=as_json)
     cost.print()
@@ -170,7 +170,7 @@ def run_as_job(
     statuses, personal = list["JobStatus"](), options.get("personal", False)
     with output.MeteredBlock(db) as cost:
         for table in tables:
-            jobs = Jobs(db, table, source=source)
+            jobs = Jobs(db, table, source=source, mask_key=mask_key())
             begun = jobs.begin(kind, given, sections=options["sections"], **_bounds(options))
             output.note(f"{table.name}: job {begun.id}, in {output.counted(begun.sections, 'section')}")
             status = _work_on(jobs, begun.id, as_json=as_json)

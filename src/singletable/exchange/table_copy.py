@@ -131,8 +131,12 @@ async def copy_table(
 class CopyRun(ResumableRun[CopyState, Copied]):
     """One run of a copy."""
 
-    def __init__(self, source: Port, target: Port, table: Table, options: CopyOptions, place: str) -> None:
+    def __init__(
+        self, source: Port, target: Port, table: Table, options: CopyOptions, place: str, shared: str = ""
+    ) -> None:
         self.place = place
+        self.shared = shared
+        """The name of a mask key that several processes have: this user alone keeps nothing then."""
         self.source, self.target, self.table, self.options = source, target, table, options
         self.at_once = usual_segments(source)
         self.state = CopyState(self._segments())
@@ -162,13 +166,13 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         if is_masked := not o.keep_personal and has_personal(self.table):
             check_apart(self.table)
         if o.dry_run:
-            self._set_mask(o.mask_key or secrets.token_bytes(_MASK_BYTES))
+            self.set_mask(o.mask_key or secrets.token_bytes(_MASK_BYTES))
             self.work = tuple([each async for each in self._work()])
             return
         self.is_in_use = await _prepare(self.target, self.table)
         what = self._what(is_masked=is_masked)
         secret = secrets.token_bytes(_MASK_BYTES) if o.mask_key is None else sha256(o.mask_key).digest()
-        own = private_store() if is_masked else None
+        own = private_store() if is_masked and not self.shared else None
         self.store = record = await open_record(self.target, self.table, what, self.state, own, secret)
         is_other = record.was_begun and o.mask_key is not None and record.secret != secret
         is_full = not record.was_begun and not o.add and await has_items(self.target, self.table)
@@ -182,19 +186,23 @@ class CopyRun(ResumableRun[CopyState, Copied]):
         await record.write(record.state)
         await self._refuse_same(record)
         self.state = record.state
-        self._set_mask(o.mask_key or record.secret)
+        self.set_mask(o.mask_key or record.secret)
         if self.is_held:
             await self._hold()
 
     def _what(self, *, is_masked: bool) -> tuple[Any, ...]:
         """The copy that the record in the target belongs to."""
         o = self.options
-        return "copy", self.place, o.sample, o.seed, o.follow_edges, is_masked, o.mask_key is not None
+        shared = (self.shared,) if self.shared else ()
+        return "copy", self.place, o.sample, o.seed, o.follow_edges, is_masked, o.mask_key is not None, *shared
 
-    async def forget(self) -> None:
-        """Delete the record of a whole copy without masks, whose progress is kept elsewhere."""
-        record = await open_record(self.target, self.table, self._what(is_masked=False), self.state)
+    async def close(self) -> int:
+        """End a whole copy whose progress is kept elsewhere: repair what a layer makes of several items, delete the
+        record. Returns the number of repaired items."""
+        await self._repair()
+        record = await open_record(self.target, self.table, self._what(is_masked=bool(self.shared)), self.state)
         await record.close()
+        return self.state.copied.mended
 
     async def _hold(self) -> None:
         self.is_held = True
@@ -238,11 +246,12 @@ class CopyRun(ResumableRun[CopyState, Copied]):
 
     async def end(self) -> None:
         """Repair the attributes that a layer makes of several items, and delete the progress."""
-        if not (self.options.dry_run or self.is_as_read) and self.table.checks() is not None:
-            await self._mend()
+        await self._repair()
         await super().end()
 
-    async def _mend(self) -> None:
+    async def _repair(self) -> None:
+        if self.options.dry_run or self.is_as_read or self.table.checks() is None:
+            return
         passes, _ = flows.check_passes(self.table, (), is_sample=False)
         mended: Counter[str] = Counter()
 
@@ -305,7 +314,8 @@ class CopyRun(ResumableRun[CopyState, Copied]):
             return sample_segments(self.options.sample, str(self.options.seed))
         return all_segments(self.at_once)
 
-    def _set_mask(self, key: bytes) -> None:
+    def set_mask(self, key: bytes) -> None:
+        """Mask what is personal from now on, where the options say so."""
         if not self.options.keep_personal and has_personal(self.table):
             self.mask = ItemMask(self.table, Mask(key))
 

@@ -21,27 +21,36 @@ class AsyncJobs:
 
         AsyncJobs(db, shop).begin("fill")
 
-    `source` is the database that a copy reads; `db` has its target, and the job.
+    `source` is the database that a copy reads; `db` has its target, and the job. `mask_key`, of 16 bytes or more, is
+    the key of its masks, which each worker gives: the job has a digest of it, made slowly.
 
     Jobs are items of the table, or of what a foreign table names as `own_items`. Where the table has a stream, they
     make records there, which no handler gets.
     """
 
-    def __init__(self, db: AwaitingDatabase, table: Table, *, source: AwaitingDatabase | None = None) -> None:
+    def __init__(
+        self,
+        db: AwaitingDatabase,
+        table: Table,
+        *,
+        source: AwaitingDatabase | None = None,
+        mask_key: bytes | None = None,
+    ) -> None:
         check_awaiting(db, "AsyncJobs")
         if source is not None:
             check_awaiting(source, "AsyncJobs")
-        self.db, self.table, self.source = about(db, table), table, source
+        self.db, self.table, self.source, self._mask_key = about(db, table), table, source, mask_key
 
     def __repr__(self) -> str:
         return f"<AsyncJobs of {self.table.name}>"
 
     @property
     def _place(self) -> JobPlace:
-        place = self.db.target.place
+        target = self.db.target
         if self.source is None:
-            return JobPlace(self.table, self.db.target.seal, place)
-        return JobPlace(self.table, self.db.target.seal, place, self.source.port, self.source.target.place)
+            return JobPlace(self.table, target.seal, target.place)
+        read = self.source
+        return JobPlace(self.table, target.seal, target.place, read.port, read.target.place, self._mask_key)
 
     async def begin(
         self,

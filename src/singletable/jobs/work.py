@@ -58,6 +58,11 @@ class JobPlace(Struct, frozen=True):
     source: Port | None = None
     """Another database that is read."""
     source_place: str = ""
+    mask_key: bytes | None = None
+    """The key of masks, the same for each worker."""
+
+    def __repr__(self) -> str:
+        return f"<JobPlace {self.table.name} at {self.place}>"
 
 
 class SectionLines(Struct, frozen=True):
