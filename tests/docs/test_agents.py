@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 import runpy
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from singletable import Database
 from singletable.cli.app import app
 from tests.docs.pages import DOCS, python_of, run
 from tools.site.agents import WHOLE
-from tools.site.error_pages import entries
+from tools.site.public import GROUND, PACKAGES, names_of
 
+_COMMENT = re.compile(r"  # (.+)$", re.MULTILINE)
 WRITTEN_FROM_IT = sorted((Path(__file__).parent / "from_agents").glob("*.py"))
 
 
@@ -42,7 +45,14 @@ def test_what_it_names_is_there() -> None:
     text = WHOLE.read_text()
     pages = re.findall(r"\]\(([^)]+\.md)\)", text)
     assert [page for page in pages if not (DOCS / page).is_file()] == []
-    advice = text[text.index("* **Errors**") : text.index("* **Costs**")]
-    names = set(re.findall(r"`([A-Z]\w+)`", advice)) - {"SingletableError"}
-    assert len(names) >= 10
-    assert names <= {entry.name for entry in entries().values()}
+    public = {name for package in PACKAGES for name in names_of(package)} | set(chain(*GROUND.values()))
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE) + " ".join(_COMMENT.findall(text))
+    names = set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w+", prose)) - {"DynamoDB", "FastAPI"}
+    assert len(names) >= 15
+    assert names - public == set()
+
+
+def test_the_pages_answer_names_verbs_that_a_database_has() -> None:
+    verbs = set(re.findall(r"`db\.(\w+)\(", (DOCS / "how-to" / "answers.md").read_text()))
+    assert len(verbs) >= 14
+    assert {verb for verb in verbs if not hasattr(Database, verb)} == set()
