@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from singletable import Database, InvalidRequest
-from singletable.exchange import DirectoryStore, Exports, Manifest, export, read_manifest
+from singletable.errors import NotFound
+from singletable.exchange import DirectoryStore, Exports, Manifest, export, parts, read_manifest
 from singletable.exchange.export_job import ExportWork
 from singletable.exchange.parts import Parts
 from singletable.jobs import Jobs, JobStatus, worker as workers
+from singletable.jobs.store import JobStore
 from tests.exchange.models import Customer, order, shop
 from tests.exchange.test_export import are_same, items_in
 from tests.migrations.watching import Killed, before_each, killed_at_every_request
@@ -190,6 +192,48 @@ def test_a_cap_is_kept(db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyP
     jobs.resume(job.id, read_cap=10_000.0)
     is_whole(db, tmp_path, jobs.run(job.id))
     assert are_same(items_in(tmp_path), application_items(db))
+
+
+def test_an_error_leaves_nothing_half_written(db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ExportWork, "page", 20)
+    jobs, left = Jobs(db, shop), [2]
+    job = jobs.begin("export", {"to": str(tmp_path), **ALL}, sections=1)
+
+    def refuse(operation: Any) -> None:
+        if type(operation).__name__ == "Scan":
+            left[0] -= 1
+            if not left[0]:
+                raise NotFound("no such table", table=shop.name)
+
+    monkeypatch.setattr(parts, "BUFFERED_BYTES", 0)
+    with monkeypatch.context() as patched:
+        before_each(db, patched, refuse)
+        with pytest.raises(NotFound):
+            jobs.run(job.id, at_once=1)
+    assert files_in(tmp_path) == set()
+    is_whole(db, tmp_path, jobs.run(job.id))
+
+
+def test_a_worker_that_stood_still_at_the_end_writes_no_manifest(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has all files, and stands still. Another takes the end."""
+    jobs, store, still = Jobs(db, shop), JobStore(db.port, shop), 0.0
+    job = jobs.begin("export", {"to": str(tmp_path), **ALL}, sections=2)
+    monotonic, check = db.port.monotonic, ExportWork._check
+
+    def stand_still(self: Any, paths: Any) -> None:
+        nonlocal still
+        check(self, paths)
+        end = db.run(store.parts(job.id, [2]))[2]
+        assert db.run(store.take(job.id, 2, end, "another")) is not None
+        still = 100.0
+
+    monkeypatch.setattr(db.port, "monotonic", lambda: monotonic() + still)
+    with monkeypatch.context() as patched:
+        patched.setattr(ExportWork, "_check", stand_still)
+        status = jobs.run(job.id, at_once=1, stop=lambda: still > 0)
+    assert (status.state, "manifest.json" in files_in(tmp_path)) == ("running", False)
 
 
 def test_what_no_class_explains_is_told(db: Database, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from singletable import Database
 from singletable.errors import Denied, Unavailable
 from singletable.exchange import AsyncExports, Exports, read_manifest, store_at
+from singletable.jobs import Jobs
 from tests.exchange.models import order, shop
 from tests.support.engines import fresh, fresh_async
 
@@ -40,6 +41,18 @@ def environment(monkeypatch: pytest.MonkeyPatch, endpoint: str) -> None:
     found = {"AWS_ENDPOINT_URL": endpoint, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
     for name, value in found.items():
         monkeypatch.setenv(name, value)
+
+
+def test_an_export_as_a_job_in_a_bucket(db: Database, bucket: str) -> None:
+    jobs = Jobs(db, shop)
+    done = jobs.run(jobs.begin("export", {"to": bucket, "personal": True}, sections=2).id)
+    store = store_at(bucket)
+    manifest = read_manifest(store)
+    assert done.result is not None
+    assert (done.state, done.result["id"], manifest.dataset("order").rows) == ("ended", manifest.id, COUNT)
+    files = [file for dataset in manifest.datasets for file in dataset.files]
+    assert {*store.list("")} == {"manifest.json", *(file.path for file in files)}
+    assert all(pq.read_metadata(store.fetch(file.path)).num_rows == file.rows for file in files)
 
 
 def test_an_export_in_a_bucket(db: Database, bucket: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from singletable import Database, Table
-from singletable.jobs import Jobs, JobStatus, Round, worker as workers
+from singletable.jobs import Gathered, Jobs, JobStatus, Round, worker as workers
 from singletable.jobs.inspect import MOST_STATE_BYTES
 from singletable.jobs.store import JobStore
 from singletable.operations import Item
@@ -143,6 +143,22 @@ def test_a_cap_is_kept(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     assert told(jobs.run(job.id)) == plain
 
 
+def test_a_cap_of_writes_has_room_for_what_is_kept(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A section's state of 20 units: the third would pass the cap."""
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.0)
+    jobs = Jobs(db, shop)
+    job = jobs.begin("stats", sections=4, write_cap=60.0)
+
+    async def gather(self: Any, port: Any, section: int) -> Gathered:
+        return Gathered(state=b"x" * 20_000)
+
+    monkeypatch.setattr(StatsWork, "gather", gather)
+    with db.meter() as meter:
+        paused = jobs.run(job.id, at_once=1, stop=lambda: jobs.show(job.id).state == "paused")
+    assert (paused.state, paused.over) == ("paused", 2)
+    assert meter.write_units <= 60.0
+
+
 def test_a_worker_that_was_taken_over_changes_no_state(db: Database) -> None:
     """Its late write comes after the new owner has kept one, in either item."""
     store, job = JobStore(db.port, shop), Jobs(db, shop).begin("stats", sections=1)
@@ -187,7 +203,7 @@ def test_any_division_has_the_same_shape(drawn: list[Any], cuts: list[int], kill
     items = _items(drawn)
     plain = Tally(_BY_INDEX)
     plain.add(items)
-    whole = Tally(_BY_INDEX)
+    parts = list[bytes]()
     ends = sorted({0, len(items), *(cut for cut in cuts if cut < len(items))})
     for begin, end in pairwise(ends):
         part = Tally(_BY_INDEX, most=5_000)
@@ -196,8 +212,32 @@ def test_any_division_has_the_same_shape(drawn: list[Any], cuts: list[int], kill
             if number in kills:
                 kept, part = packed(part), Tally(_BY_INDEX, most=5_000)
                 part.add_kept(unpacked(kept))
-        whole.add_kept(unpacked(packed(part)))
-    assert whole.shape(None, 1.0) == plain.shape(None, 1.0)
+        parts.append(packed(part))
+    shape = plain.shape(None, 1.0)
+    assert [together(parts), together(parts[::-1])] == [shape, shape]
+
+
+def together(parts: Sequence[bytes]) -> TableShape:
+    whole = Tally(_BY_INDEX)
+    for part in parts:
+        whole.add_kept(unpacked(part))
+    return whole.shape(None, 1.0)
+
+
+def test_a_collection_that_two_sections_share_is_one() -> None:
+    """The second section goes on with many others, so that it keeps a few alone as unfinished."""
+    items = [
+        {"pk": {"S": f"p{max(0, n - 10)}"}, "sk": {"S": f"{n}"}, "_type": {"S": "t"}, "note": {"S": "x" * 99}}
+        for n in range(400)
+    ]
+    plain = Tally(_BY_INDEX)
+    plain.add(items)
+    parts = list[bytes]()
+    for part_items in (items[:5], items[5:]):
+        part = Tally(_BY_INDEX, most=5_000)
+        part.add(part_items)
+        parts.append(packed(part))
+    assert together(parts) == plain.shape(None, 1.0)
 
 
 def test_a_section_of_any_table_fits_into_an_item() -> None:
