@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from singletable import Database
+from singletable import Database, connect
+from singletable.cli.app import app as program
 from singletable.documents import Documents, LocalBlobs, flows as document_flows, table_garbage
 from singletable.documents.collectors import Collector
 from singletable.documents.contents import Content, Contents
@@ -18,6 +20,7 @@ from singletable.jobs import Jobs, JobStatus, worker as workers
 from singletable.jobs.collect_job import CollectWork
 from singletable.jobs.store import JobStore
 from tests.documents.models import Project, Shape, app, put_shape
+from tests.migrations import models as new_module
 from tests.migrations.models import new
 from tests.migrations.watching import before_each, killed_at_every_request
 from tests.support.engines import fresh
@@ -209,3 +212,23 @@ def test_it_is_refused_where_nothing_can_be_collected(db: Database) -> None:
     with pytest.raises(NotConfigured, match="no class of documents is declared"):
         Jobs(db, new).begin("collect")
     assert document_flows.TableGarbage is table_garbage.TableGarbage
+
+
+@pytest.mark.embedded("the program runs on its file")
+def test_by_the_program(tmp_path: Path) -> None:
+    """It collects the tables that have documents, and its exit code is 1 for what needs a person."""
+    folder, file = tmp_path / "blobs", tmp_path / "app.db"
+    folder.mkdir()
+    with connect(f"local:{file}") as db:
+        docs = documents(db, str(folder), "p0")
+        command = ["collect", Project.__module__, "--blobs", str(folder), "--db", f"local:{file}"]
+        ran = CliRunner().invoke(program, command)
+        assert (ran.exit_code, "deleted: 3" in ran.output, "left: 0" in ran.output) == (0, True, True), ran.output
+        assert is_clean(docs, "p0")
+        docs.store("p0", Project.shapes, GARBAGE)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(Collector, "is_same", lambda self, other: False)
+            ran = CliRunner().invoke(program, command)
+        assert (ran.exit_code, "document.not-collected" in ran.output) == (1, True), ran.output
+    ran = CliRunner().invoke(program, ["collect", new_module.__name__, "--db", f"local:{file}"])
+    assert (ran.exit_code, "declares no documents" in ran.output) == (2, True), ran.output
