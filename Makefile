@@ -40,7 +40,7 @@ QUICK := tests/unit tests/property tests/architecture tests/typing tests/docs/te
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test test-all engines soak check mutants mutants-map aws audit bench wheels release docs screenshots format setup pins clean need-python need-npm
+.PHONY: help demo quick test test-all engines soak scan check mutants mutants-map aws audit bench wheels release docs screenshots format setup pins clean need-python need-npm
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,11 @@ test: setup ## every test but the long runs
 # Environments of their own, in .venvs: the first run makes them.
 test-all: setup ## every test but the long runs, on every Python at hand; ARGS="tests/unit"
 	WORKERS=$(WORKERS) $(BIN)/python -m tools.pythons test $(ARGS)
+
+# Not part of `make test`: a part of it runs in `make soak`. AREAS="tests/streams" takes others.
+AREAS = tests/otel tests/queues tests/holds tests/graph tests/streams tests/sync tests/erasure tests/documents tests/migrations tests/e2e/cli tests/engine tests/tasks tests/hygiene
+scan: setup ## the layers' tests, held against what the library says of their data; AREAS="tests/streams"
+	$(BIN)/pytest --scan-output --forks $(TEST_WORKERS) -m "not soak" $(AREAS)
 
 # Not part of `make test`: it takes many times as long.
 engines: setup ## layers on the engine in Python, ministack, moto and dynalite, with their lists of differences; ENGINES="dynalite"

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from singletable.errors import Corrupt
+from singletable.errors import Corrupt, ShownKey
 from singletable.events import MessageFailed, ShardOpened
+from tests.support import output_scan
 from tests.support.output_scan import OutputScan
 from tools.distributions import ROOT
 
@@ -22,6 +23,7 @@ SAMPLE = (
     *("tests/documents/test_mutations.py", "tests/documents/test_two_versions.py"),
     *("tests/streams/test_events.py", "tests/streams/test_worker.py", "tests/streams/test_lambda.py"),
     *("tests/tasks/test_tasks.py", "tests/tasks/test_workers.py", "tests/sync/test_processors.py"),
+    *("tests/e2e/cli/test_reading.py", "tests/e2e/cli/test_work.py", "tests/e2e/cli/test_erase.py"),
     *("tests/migrations/test_conversions.py", "tests/erasure/test_personal.py", "tests/hygiene/test_hygiene.py"),
 )
 """A part of each layer, with what goes wrong in it. Its tests plant no application's error into the library's words."""
@@ -84,7 +86,44 @@ def test_names_and_the_library_s_own_items_are_no_values() -> None:
     assert scan.leaks() == []
 
 
+def test_a_cause_a_note_and_a_program_are_scanned() -> None:
+    scan = scan_of(PUT)
+    try:
+        try:
+            raise OSError(f"no file {SECRET}")
+        except OSError as fault:
+            raise Corrupt("an item") from fault
+    except Corrupt as error:
+        scan.errors.append(error)
+    assert [leak.partition(": ")[0] for leak in scan.leaks()] == ["OSError, the cause of Corrupt"]
+    noted, with_note = scan_of(PUT), Corrupt("an item")
+    with_note.add_note(f"of {SECRET}")
+    noted.errors.append(with_note)
+    assert [leak.partition(": ")[0] for leak in noted.leaks()] == ["Corrupt"]
+
+
+@pytest.mark.parametrize(
+    ("command", "said"), [("plan", ["stderr of plan", "stdout of plan"]), ("get", ["stderr of get"])]
+)
+def test_a_program_shows_what_was_asked_for_alone(
+    monkeypatch: pytest.MonkeyPatch, command: str, said: list[str]
+) -> None:
+    scan = scan_of(PUT)
+    monkeypatch.setattr(output_scan, "SCAN", scan)
+    output_scan.note_program(command, f"out {SECRET}", f"err {SECRET}")
+    assert sorted({leak.partition(": ")[0] for leak in scan.leaks()}) == said
+
+
+def test_the_words_of_a_pattern_are_the_program_s() -> None:
+    scan = scan_of(PUT)
+    scan.values.add("order")
+    scan.errors.append(Corrupt("an item", key=ShownKey("Order.by_id order#{id} / order")))
+    assert scan.leaks() == []
+
+
 PLANTED = f'''
+import logging, subprocess, sys
+from opentelemetry.sdk.trace import TracerProvider
 from singletable import ANY, Entity, Key, Table, connect
 from singletable.errors import Corrupt
 from singletable.events import ShardOpened
@@ -117,6 +156,26 @@ def test_raises_a_key():
         put(db)
     Corrupt("an item", hint="Look at {SECRET}.")
 
+def test_logs_a_key():
+    with connect("local") as db:
+        put(db)
+    logging.getLogger("singletable.records").warning("of %s", "{SECRET}")
+
+def test_prints_a_key():
+    with connect("local") as db:
+        put(db)
+    print("of {SECRET}")
+
+def test_traces_a_key():
+    with connect("local") as db:
+        put(db)
+    TracerProvider().get_tracer("t").start_span("s", attributes={{"a": "{SECRET}"}}).end()
+
+def test_starts_a_program_that_prints_a_key():
+    with connect("local") as db:
+        put(db)
+    subprocess.run([sys.executable, "-c", "import sys; print('of {SECRET}', file=sys.stderr)"], capture_output=True)
+
 def test_says_nothing_after_that():
     Corrupt("an item", hint="Look at {SECRET}.")
 '''
@@ -132,9 +191,10 @@ def scanned(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_planted_leaks_fail_their_tests_alone(tmp_path: Path) -> None:
     (tmp_path / "test_planted.py").write_text(PLANTED)
     ran = scanned("-p", "tests.support.output_scan", "--rootdir", str(tmp_path), str(tmp_path / "test_planted.py"))
-    assert "4 passed, 2 errors" in ran.stdout, ran.stdout + ran.stderr
+    assert "8 passed, 6 errors" in ran.stdout, ran.stdout + ran.stderr
     assert f"ShardOpened: '{SECRET}'" in ran.stdout
-    assert f"Corrupt: '{SECRET}'" in ran.stdout
+    for place in ("Corrupt", "the log, singletable.records", "stdout", "the span s", "stderr of a child"):
+        assert f"  {place}: '{SECRET}'" in ran.stdout
 
 
 @pytest.mark.soak

@@ -12,6 +12,10 @@ from singletable.cli import main
 from tools.distributions import ROOT
 
 if __name__ == "__main__":
+    if "SCAN_REQUESTS_INTO" in os.environ:  # of `pytest --scan-output`
+        from tests.support.output_scan import note_own_requests
+
+        note_own_requests()
     folder, *arguments = sys.argv[1:]
     os.chdir(folder)
     sys.path[:] = [path for path in sys.path if path not in ("", str(ROOT))]

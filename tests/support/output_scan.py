@@ -1,8 +1,9 @@
 """`pytest --scan-output`: what the library says of a test's data is held against that data.
 
 While a test runs, the texts of its requests are noted at the port: items, keys, credentials. So is all that the library
-says: each event, made as at DEBUG, from which the log makes its records, and each error of the library. A text that is
-in both is a leak, and fails the test at its teardown.
+says: each event, each record of the log at DEBUG, each span and metric, each error of the library with its notes and
+causes, what the process prints, and what the programs print that it starts. A text that is in both is a leak, and fails
+the test at its teardown. `output_scan_plugin.py` listens; `SHOWS` lists what shows values on purpose.
 
 A text counts from 4 characters on, and where it is said as whole words; a word of the library's own code does not. Left
 to `tests/hygiene/test_hygiene.py`, which plants them, are numbers, which meet others by chance. Names that the library
@@ -10,21 +11,21 @@ itself stores, as that of a task's function, are not values. An application's ow
 tell its class, and its words are in a traceback alone.
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
 from singletable.errors import SingletableError
-from singletable.events import Event, Listeners
-from singletable.wire.delivery import Delivery
+from singletable.events import Event
 from tools.distributions import modules
 
 _SHORTEST = 4
@@ -40,6 +41,28 @@ _NAMES = frozenset(
     ("_type", "consumer", "stream", "shard", "owner", "wanted_by", "position", "function", "why", "since", "error")
 )
 """Attributes of the library's own items that hold names, times and sources of its own."""
+
+SHOWS: Final[Mapping[str, str]] = {
+    "JobRefused": "it names the job, by the id that the library made of its kind and time",
+    **dict.fromkeys(
+        [f"stdout of {command}" for command in ("get", "query", "sql", "export", "stream")],
+        "items, or parts of them, are what was asked for",
+    ),
+    "stdout of explain": "a request is shown with the values that were typed",
+    "stdout of stats": "the largest partitions and items are named by their keys",
+    "stdout of fill": "an item that can't be read is named by its key",
+    "stdout of restore": "what comes back is named, with the export or backup that it comes from",
+    **dict.fromkeys(("stdout of job", "stderr of job", "stderr of fill"), "a job's own id, times and people"),
+    **dict.fromkeys(("TableHeld", "the log, singletable.holds"), "the hold's source, as a path"),
+    "stdout of check": "a finding names its item by the key, which leads to it",
+    "stdout of erase": "the list and the receipt name what is deleted",
+    "stdout of work": "a task that is dead is named by its key, by which it is retried or dropped",
+}
+"""What shows values on purpose, and why."""
+
+
+INTO: Final = "SCAN_REQUESTS_INTO"
+"""The variable that names a file, into which a program that a test starts writes its requests."""
 
 
 @dataclass
@@ -85,20 +108,52 @@ class OutputScan:
         """Note an event as its record shows it: its text, and its fields but for an error."""
         fields = {name: getattr(event, name) for name in event.__struct_fields__}
         told = {name: value for name, value in fields.items() if not isinstance(value, BaseException)}
-        self.said.append(Said(type(event).__name__, f"{event.text} {told!r}"))
+        self.say(type(event).__name__, event.text, told)
+
+    def say(self, where: str, *parts: object) -> None:
+        """Note a text, of its parts."""
+        if where not in SHOWS:
+            self.said.append(Said(where, " ".join(map(str, parts))))
 
     def leaks(self) -> list[str]:
         """What was said of the data: where, and the text itself."""
+        if into := os.environ.get(INTO):
+            for request in Path(into).read_bytes().splitlines():
+                self.note_request(request)
+            Path(into).write_bytes(b"")
         for error in self.errors:
-            parts = (str(error), repr(error), error.what, error.hint, error.table, error.attribute, error.operation)
-            self.said.append(Said(type(error).__name__, " ".join(map(str, parts))))
+            parts = (error, error.summary(), error.what, error.hint, error.table, error.attribute, error.operation)
+            self.say(type(error).__name__, *parts, error.args, *getattr(error, "__notes__", ()))
+            for cause in _causes_of(error):
+                self.say(f"{type(cause).__name__}, the cause of {type(error).__name__}", cause, cause.args)
+        self.names |= {f"{type(error).__name__}: {error}" for error in self.errors}  # of a dead task, it is stored
+        self.names |= {part for error in self.errors for part in _literals(error)}
         texts = {(one.where, one.text) for one in self.said}
         words = {word for _, text in texts for word in _words(text)}
-        candidates = (v for v in self.values - self.names - _own_words() if _longest_word(v) in words)
+        own = _own_words()
+        foreign = (value for value in self.values - self.names if not own.issuperset(value.split()))
+        candidates = (value for value in foreign if _longest_word(value) in words)
         patterns = {value: re.compile(rf"(?<!\w){re.escape(value)}(?!\w)") for value in candidates}
         return sorted(
             {f"{where}: {value!r}" for value, said in patterns.items() for where, text in texts if said.search(text)}
         )
+
+
+def _literals(error: SingletableError) -> Iterator[str]:
+    """The words between the places of the key patterns that an error shows: they are the program's."""
+    keys = [error.key, *(getattr(failure, "key", None) for failure in getattr(error, "failures", ()))]
+    for shown in (getattr(key, "shown", "") or "" for key in keys):
+        for part in re.split(r"\{[^}]*\}| / ", shown):
+            yield from (part, part.strip("#/- "))
+
+
+def _causes_of(error: BaseException) -> Iterator[BaseException]:
+    """The errors that a traceback shows before this one, but for the library's, which are noted themselves."""
+    shown = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    while shown is not None:
+        if not isinstance(shown, SingletableError):
+            yield shown
+        shown = shown.__cause__ or (None if shown.__suppress_context__ else shown.__context__)
 
 
 @cache
@@ -144,7 +199,7 @@ def _values_in(name: str, node: Any) -> Iterator[str]:
             yield from _values_in(name, one)
     if not isinstance(node, dict) or str(node.get("TableName", "")).endswith(_LEASES):
         return
-    if _text_of(node.get("_type")) in _OWN_KEYS:
+    if _text_of(node.get("_type")) in _OWN_KEYS or _is_of_job(node.get("Item") or node.get("Key")):
         return
     for key, value in node.items():
         if key in ("S", "B") and isinstance(value, str) and len(node) == 1:
@@ -157,8 +212,15 @@ def _values_in(name: str, node: Any) -> Iterator[str]:
             yield from _values_in(name if key in ("L", "M") else key, value)
 
 
+def _is_of_job(item: Any) -> bool:
+    """Whether an item, or a key, is that of a job: its id, times, options."""
+    return isinstance(item, dict) and any(_text_of(value).startswith("_job") for value in item.values())
+
+
 def _texts(kind: str, value: str) -> Iterator[str]:
     if value.startswith(_OWN_TEXTS) or value.endswith(("#", "_", "-")):  # a consumer's key, and the beginning of others
+        return
+    if re.fullmatch(r"[A-Z]\w+\.[a-z]\w+|(check|copy|export|fill|stats)-[a-z0-9]{8}", value):  # a pattern, a job
         return
     if len(value) >= _SHORTEST:
         yield value
@@ -166,62 +228,41 @@ def _texts(kind: str, value: str) -> Iterator[str]:
         yield from (part for part in value.split("#")[1:] if len(part) >= _SHORTEST)
 
 
-# --- the option -------------------------------------------------------------------------------------------------------
+SCAN = OutputScan()
+"""The scan of the test that runs; nothing is noted without the option."""
+
+
+def note_program(command: str, out: str, err: str) -> None:
+    """Note what a program printed that a test has started; `command` is the name in `singletable COMMAND`."""
+    for stream, text in (("stdout", out), ("stderr", err)):
+        if text:
+            SCAN.say(f"{stream} of {command}", text)
+
+
+def note_own_requests() -> None:
+    """In a program that a scanned test has started: write its requests down for the test."""
+    into = os.environ.get(INTO)
+    if not into:
+        return
+    from singletable.wire.delivery import Delivery
+
+    send_once: Any = Delivery._try  # pyright: ignore[reportPrivateUsage]
+
+    async def send_noted(self: Delivery, exchange: Any, request: Any, *args: Any, **options: Any) -> Any:
+        with Path(into).open("ab") as file:
+            file.write(request.body + b"\n")
+        return await send_once(self, exchange, request, *args, **options)
+
+    vars_of: Any = Delivery
+    vars_of._try = send_noted
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--scan-output", action="store_true", help="fail a test whose library says something of its data")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--scan-output"):
-        config.pluginmanager.register(ScanPlugin(), "output_scan_of_each_test")
+        from tests.support.output_scan_plugin import ScanPlugin
 
-
-class ScanPlugin:
-    """Notes what each test does, and says at its end what leaked."""
-
-    def __init__(self) -> None:
-        self.scan = scan = OutputScan()
-        send_once, emit, listen = Delivery._try, Listeners.emit, Listeners.__init__
-        begin = SingletableError.__init__
-
-        async def send_noted(self: Delivery, exchange: Any, request: Any, *args: Any, **options: Any) -> Any:
-            scan.note_request(request.body)
-            if (signer := self._signer) is not None:
-                scan.note_secret(signer.credentials.secret_key, signer.credentials.session_token)
-            return await send_once(self, exchange, request, *args, **options)
-
-        def emit_noted(self: Listeners, event: Event) -> None:
-            scan.hear(event)
-            emit(self, event)
-
-        def listen_to_all(self: Listeners, *args: Any, **options: Any) -> None:
-            listen(self, *args, **options)
-            self.listens = True
-
-        def begin_noted(self: SingletableError, *args: Any, **options: Any) -> None:
-            begin(self, *args, **options)
-            scan.errors.append(self)
-
-        vars_of: Any = (
-            (Delivery, "_try", send_noted),
-            (Listeners, "emit", emit_noted),
-            (Listeners, "__init__", listen_to_all),
-            (SingletableError, "__init__", begin_noted),
-        )
-        for kind, name, function in vars_of:
-            setattr(kind, name, function)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_setup(self) -> Any:
-        self.scan.forget()
-        return (yield)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_teardown(self, item: pytest.Item) -> Any:
-        try:
-            return (yield)
-        finally:
-            leaks = self.scan.leaks()
-            self.scan.forget()
-            if leaks:
-                pytest.fail("said of its data:\n  " + "\n  ".join(leaks), pytrace=False)
+        config.pluginmanager.register(ScanPlugin(SCAN), "output_scan_of_each_test")

@@ -17,6 +17,7 @@ from examples_shared.testing.nursery import NURSERY, Nursery, run_program
 from singletable import connect
 from singletable.cli.app import COMMANDS
 from singletable_local import ENGINE_VARIABLE, control, find_engine
+from tests.support.output_scan import note_program
 
 ROOT = Path(__file__).parents[3]
 DEFAULT_FILE = "data/singletable.db"
@@ -65,7 +66,9 @@ class Folder:
             )
             out.seek(0)
             err.seek(0)
-            return Ran(out.read().decode(), err.read().decode(), code)
+            ran = Ran(out.read().decode(), err.read().decode(), code)
+            note_program(arguments[0] if arguments else "singletable", ran.out, ran.err)
+            return ran
 
     def run_installed(self, *arguments: str, stdin: str = "", **environ: str) -> Ran:
         """`singletable ...`, from the start of Python."""
