@@ -114,6 +114,12 @@ def writes_beside_in_a_thread(db: Database, tx: Transaction, sku: str) -> None:
     db.write_many(puts=[Stock(sku=f"{sku}-2", left=1)])
 
 
+async def deletes_the_table(db: AsyncDatabase, tx: Transaction, sku: str) -> None:
+    """Delete the table."""
+    tx.put(Stock(sku=sku, left=1))
+    await db.delete_table(depot)
+
+
 def fails(tx: Transaction, sku: str) -> None:
     """Fail with a value in the text."""
     tx.put(Stock(sku=sku, left=1))

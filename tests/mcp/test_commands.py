@@ -124,6 +124,7 @@ async def test_nothing_is_sent_for_a_command_that_writes_nothing(db: AsyncDataba
     [
         ("writes_beside", "by its transaction alone, not by PutItem"),
         ("writes_beside_in_a_thread", "by its transaction alone, not by BatchWriteItem"),
+        ("deletes_the_table", "by its transaction alone, not by DeleteTable"),
         ("fails", "fails raised ValueError (shop_commands.py, line "),
         ("returns_what_has_no_json", "raised TypeError"),
     ],

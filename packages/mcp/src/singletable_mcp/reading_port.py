@@ -40,10 +40,12 @@ class ReadingPort(WrappedPort):
         return ReadingPort(self._port.to(service, url))
 
     def _check(self, operation: Any) -> None:
-        makes_ready = isinstance(operation, TableCall) and self.traits.creates_tables
+        is_call = isinstance(operation, TableCall) and self.traits.creates_tables
+        makes_ready = is_call and operation.operation != "DeleteTable"
         if not (isinstance(operation, _READS) or makes_ready):
+            name = getattr(operation, "operation", type(operation).__name__)
             raise InvalidRequest(
-                f"a command writes by its transaction alone, not by {type(operation).__name__}",
+                f"a command writes by its transaction alone, not by {name}",
                 operation="command",
                 hint="Write by the argument that is a Transaction, as in tx.update(...): it is sent when the function "
                 "has returned.",
