@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import DOCS, ROOT, named, python_of, run
-from tests.docs.test_pages import EXPLANATION, HOW_TO, OF_TESTS, TUTORIAL, WEB_FRAMEWORKS
+from tests.docs.test_pages import EXPLANATION, HOW_TO, OF_TESTS, TUTORIAL, TWELVE_NAMES, WEB_FRAMEWORKS
 from tests.e2e.recipes.test_recipes import EXPECTED, RECIPES
 from tests.support.python_engine import python_engine as python_engine
 from tools.distributions import PYTHONPATH
@@ -29,12 +29,11 @@ LEFT_OUT = {
     DOCS / "how-to/existing-table.md": "its programs need the binary with a port",
     DOCS / "how-to/local-engine.md": "it shows a file",
     DOCS / "how-to/recover.md": "it copies a file",
-    DOCS / "how-to/indexes.md": "it compares units",
     DOCS / "how-to/answers.md": "it compares units",
     DOCS / "how-to/search.md": "it compares units",
     DOCS / "explanation/how-proven.md": "its suite starts the binary",
 }
-PAGES = [page for page in (ROOT / "README.md", *HOW_TO, *EXPLANATION) if page not in LEFT_OUT]
+PAGES = [page for page in (ROOT / "README.md", TWELVE_NAMES, *HOW_TO, *EXPLANATION) if page not in LEFT_OUT]
 START = {
     ROOT / "README.md" if page == "index.md" else DOCS / page
     for entry in tomllib.loads((ROOT / "tools/site/zensical.toml").read_text())["project"]["nav"]
