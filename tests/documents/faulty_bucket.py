@@ -73,7 +73,7 @@ def faulty_bucket(endpoint: str, faults: Faults) -> Iterator[str]:
                 self.wfile.write(body)
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.005,))
+        thread = threading.Thread(target=server.serve_forever, args=(0.005,), daemon=True)  # a failed run ends too
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_address[1]}"
