@@ -17,6 +17,10 @@ from singletable.jobs.work import JobPlace, Round, kind_named
 from singletable.jobs.worker import JobWorker
 from singletable.jobs.worker_options import WorkerOptions
 from singletable.migrations import Migrations
+from singletable.wire import RetryPolicy
+from tests.faults.actions import Action, ApplyThenCut, DropBefore, Throttle
+from tests.faults.port import make_faulty
+from tests.faults.rules import Faults, Match, Rule
 from tests.jobs.people import application_items, is_filled, put_people
 from tests.migrations.models import new
 from tests.migrations.watching import before_each, killed_at_every_request
@@ -407,3 +411,34 @@ def test_an_error_that_needs_a_person_ends_the_worker_and_is_told(
     assert (left.state, left.held, left.troubles) == ("running", (), ("conflict.not-found",))
     done = jobs.run(job.id)
     assert (done.state, done.troubles) == ("ended", ())
+
+
+LOST = [
+    pytest.param("fill", ApplyThenCut(), id="answers of a fill"),
+    pytest.param("fill", DropBefore(), id="requests of a fill", marks=pytest.mark.soak),
+    pytest.param("fill", Throttle(), id="a throttled fill", marks=pytest.mark.soak),
+    pytest.param("check", ApplyThenCut(), id="answers of a check", marks=pytest.mark.soak),
+    pytest.param("stats", ApplyThenCut(), id="answers of statistics", marks=pytest.mark.soak),
+]
+
+
+@pytest.mark.parametrize(("kind", "action"), LOST)
+def test_each_request_in_turn_is_lost_and_nothing_is_counted_twice(kind: str, action: Action) -> None:
+    """From the beginning of a job over its rounds to its end: the last run loses none, and is what others equal."""
+    told, lost, was_lost = list[Any](), 0, True
+    while was_lost:
+        lost += 1
+        with fresh(retry=RetryPolicy(base_seconds=0.0, cap_seconds=0.0)) as db:
+            put_people(db, 6)
+            faults = Faults()
+            make_faulty(db.port, faults)
+            faults.add(Rule(Match(nth=lost), action))
+            jobs = Jobs(db, new)
+            done = jobs.run(jobs.begin(kind, sections=2).id, at_once=1, signals=False)
+            assert (done.state, done.over, kind != "fill" or is_filled(db)) == ("ended", 2, True)
+            others = "seen", "read_units", "write_units"  # which count the job's own items
+            result = {name: value for name, value in (done.result or {}).items() if name not in others}
+            told.append((result, list(jobs.lines(done.id))))
+            was_lost = bool(faults.actions)
+    assert lost > 20
+    assert [each for each in told if each != told[-1]] == []
