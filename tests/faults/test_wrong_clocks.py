@@ -306,4 +306,4 @@ def test_nor_by_what_is_written_many_at_once() -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", [3, 4])
 def test_no_living_item_is_deleted_or_replaced_in_many_operations(seed: int) -> None:
-    run(seed, 35_000)
+    run(seed, 25_000)

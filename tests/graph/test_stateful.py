@@ -282,7 +282,7 @@ def test_two_writers(engine_url: str) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 def test_two_writers_for_long(engine_url: str) -> None:
-    _run(engine_url, int(os.environ.get("GRAPH_EXAMPLES", "150")), 80, is_fresh=True)
+    _run(engine_url, int(os.environ.get("GRAPH_EXAMPLES", "100")), 80, is_fresh=True)
 
 
 def test_two_writers_behind_indexes_that_lag(engine_url: str) -> None:
@@ -292,4 +292,4 @@ def test_two_writers_behind_indexes_that_lag(engine_url: str) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 def test_two_writers_behind_indexes_that_lag_for_long(engine_url: str) -> None:
-    _run(engine_url, int(os.environ.get("GRAPH_EXAMPLES", "150")), 80, is_fresh=True, machine=LaggingGraph)
+    _run(engine_url, int(os.environ.get("GRAPH_EXAMPLES", "100")), 80, is_fresh=True, machine=LaggingGraph)

@@ -16,7 +16,7 @@ from tests.support.engines import fresh
 
 CLIENTS = 16
 TURN_SECONDS = 0.1
-SHORT, LONG = 1_000, 40_000
+SHORT, LONG = 1_000, 25_000
 
 
 class Careless(Client):

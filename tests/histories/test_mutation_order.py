@@ -23,7 +23,7 @@ from tests.support.findings import but_garbage
 
 CLIENTS, SERVERS, PROCESSORS = 16, 3, 2
 TURN_SECONDS = 0.005
-SHORT, LONG = 700, 20_000
+SHORT, LONG = 700, 12_000
 
 
 def histories(seed: int, operations: int, *, conditions: bool = True) -> list[DocumentHistory]:

@@ -33,7 +33,7 @@ from tests.support.engines import fresh
 
 WORKERS, SCHEDULERS = 11, 5
 TURN_SECONDS = 0.002
-SHORT, LONG = 450, 8_000
+SHORT, LONG = 450, 6_000
 STEADY, WILD = 0.5, 100 * LEASE
 """How far a clock may be off: far less than a lease; so far that no lease means anything."""
 
