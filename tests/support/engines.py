@@ -210,6 +210,10 @@ def delete_tables(place: Place) -> None:
     """Delete the tables whose names begin with the place's prefix, and wait until they are gone."""
     with open_place(replace(place, prefix="")) as db:
         for name in _tables(db, place.prefix):
+            described = db.run(db.port.send(TableCall("DescribeTable", {"TableName": name})))
+            if described and described["Table"].get("DeletionProtectionEnabled"):
+                off = {"TableName": name, "DeletionProtectionEnabled": False}
+                db.run(db.port.send(TableCall("UpdateTable", off)))
             db.run(db.port.send(TableCall("DeleteTable", {"TableName": name}, or_none="ResourceNotFoundException")))
 
 
