@@ -27,7 +27,7 @@ from singletable.streams.router import Handler, Router
 from singletable.studio.edits import fields_of, parsed
 from singletable.tasks import Tasks
 from singletable.values import exact_json, json_of, plan_for, value_of_json
-from singletable_mcp.attributes import AttributeSchema
+from singletable_mcp.attributes import attributes_of
 
 _numbers = msgspec.json.Encoder(decimal_format="number")
 Through = Callable[[Any], Any]
@@ -135,7 +135,7 @@ def studio(declared: Any) -> Through:
 def mcp(declared: Any) -> Through:
     """What a tool that reads shows, given back to one that writes."""
     held = held_class(declared)
-    attribute = AttributeSchema(model_of(held), "value")
+    attribute = attributes_of(model_of(held))["value"]
 
     def through(value: Any) -> Any:
         entity = held(id="1", value=slow(declared)(value))
