@@ -17,7 +17,7 @@ from singletable.exchange.slices import Slices
 from singletable.foundation import model_of
 from singletable.reports import open_live
 from singletable.streams import Changes, ChangeWorker
-from tests.mcp.test_calls import serving
+from tests.mcp.serving import serving
 from tests.studio.visitor import shown, visiting
 from tests.support.engines import fresh, fresh_async
 from tests.support.raw import all_items
