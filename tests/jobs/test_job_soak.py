@@ -49,7 +49,7 @@ def test_more_processes_end_sooner(kind: str, waits: bool, tmp_path: Path) -> No
             took[processes] = worked(url, source, job.id, processes, seconds, tmp_path / f"{processes}")
             done = jobs.show(job.id)
             assert done.state == "ended"
-            assert ITEMS <= done.seen <= ITEMS + 40  # each item once, and those of the job
+            assert ITEMS <= done.seen <= ITEMS + 40 + ITEMS // 1_000  # each item once, and those of the job
             if kind == "copy":
                 assert application_items(db) == application_items(read)
     shown = ", ".join(f"{processes}: {seconds:.1f} s" for processes, seconds in took.items())
