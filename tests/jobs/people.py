@@ -38,6 +38,12 @@ def application_items(db: Database) -> dict[str, Item]:
     return {item["pk"]["S"]: {name: item[name] for name in item.keys() - {"_w"}} for item in items}
 
 
+def tool_types(db: Database) -> set[str]:
+    """The types of the items of tools."""
+    items = db.run(all_items(db.port, "people"))
+    return {item["_type"]["S"] for item in items if item["_type"]["S"].startswith("_")}
+
+
 def is_filled(db: Database) -> bool:
     """Whether another fill would write nothing."""
     return Migrations(db, new).fill(dry_run=True).written == 0

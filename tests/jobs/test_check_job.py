@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from singletable.operations import DeleteItem, RawCondition, Scan
 from singletable.operations.answers import RAW
 from singletable.schema import key_of
 from tests.graph.models import Goal, GoalMembership, User, records
+from tests.jobs.people import tool_types
 from tests.migrations.models import new
 from tests.migrations.watching import before_each, killed_at_every_request
 from tests.support.engines import fresh
@@ -81,6 +83,10 @@ def test_killed_at_every_request_each_finding_is_told_once(db: Database, monkeyp
 
     assert killed_at_every_request(db, monkeypatch, run) > 10
     assert [found(jobs, done) for done in ended] == [told]
+    now = db.port.now()
+    monkeypatch.setattr(db.port, "now", lambda: now + timedelta(days=8).total_seconds())
+    assert jobs.all() == []
+    assert not {type for type in tool_types(db) if type.startswith("_job")}  # also of those that were killed
 
 
 def test_its_reads_keep_to_a_cap(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

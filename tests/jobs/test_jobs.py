@@ -21,15 +21,10 @@ from singletable.wire import RetryPolicy
 from tests.faults.actions import Action, ApplyThenCut, DropBefore, Throttle
 from tests.faults.port import make_faulty
 from tests.faults.rules import Faults, Match, Rule
-from tests.jobs.people import application_items, is_filled, put_people
+from tests.jobs.people import application_items, is_filled, put_people, tool_types
 from tests.migrations.models import new
 from tests.migrations.watching import before_each, killed_at_every_request
 from tests.support.engines import fresh, fresh_async
-from tests.support.raw import all_items
-
-
-def tool_types(db: Database) -> set[str]:
-    return {item["_type"]["S"] for item in db.run(all_items(db.port, "people")) if item["_type"]["S"].startswith("_")}
 
 
 def place_of(db: Database) -> JobPlace:

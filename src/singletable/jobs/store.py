@@ -150,6 +150,17 @@ class JobStore:
         """Leave a section to others; nothing where the lease was lost."""
         await self._held(part, LeaseEvent.RELEASE, None, owner="", trouble=trouble)
 
+    async def drop_unkept(self, part: JobPart) -> None:
+        """Delete the lines that the owner before wrote and did not keep: it ended in between. A read, if there are
+        none."""
+        number = len(part.lines)
+        while True:
+            key = self.lines.by_number(part.job, part.section, number, part.fence - 1)
+            if await flows.get(self.port, key.consistent()) is None:
+                return
+            await flows.delete(self.port, key)
+            number += 1
+
     async def told(self, part: JobPart) -> AsyncIterator[Line]:
         """The lines of a section. A read for each 200 KB."""
         for number, fence in enumerate(part.lines):

@@ -286,8 +286,10 @@ class JobWorker:
                 await self._release(held, trouble)
 
     async def _take_up(self, held: HeldSection) -> None:
-        """Give the work the section's state."""
+        """Give the work the section's state; delete what an owner before left."""
         with Meter() as meter:
+            if held.part.fence > 1:
+                await self.store.drop_unkept(held.part)
             state = await self.store.state(held.part)
         self.limits.charge(meter)
         if held.part.section != self.job.sections:
