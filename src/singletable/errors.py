@@ -87,7 +87,8 @@ class SingletableError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For another process: all of it but what can't go there, such as an entity of a class within a function."""
-        values = vars(self) | {"_hash": self.key_hash, "_hash_of": None}
+        values = {**vars(self), "_hash": self.key_hash} if self.key_hash else {**vars(self)}
+        values.pop("_hash_of", None)
         return _remade, (type(self), self.args, {name: carried(value) for name, value in values.items()})
 
     @property

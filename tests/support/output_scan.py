@@ -48,6 +48,7 @@ SHOWS: Final[Mapping[str, str]] = {
         [f"stdout of {command}" for command in ("get", "query", "sql", "export", "stream")],
         "items, or parts of them, are what was asked for",
     ),
+    "LookupError, the cause of InvalidRequest": "the application's own function raised it, with words of its own",
     "stdout of explain": "a request is shown with the values that were typed",
     "stdout of stats": "the largest partitions and items are named by their keys",
     "stdout of fill": "an item that can't be read is named by its key",
