@@ -13,7 +13,7 @@ import pytest
 
 from singletable.version import VERSION
 from tests.browser.studio.opened import barriers
-from tools.site.__main__ import build
+from tools.site.__main__ import build, navigation
 
 # Building it takes as long as a hundred other tests.
 pytestmark = pytest.mark.soak
@@ -52,6 +52,16 @@ def test_each_word_that_people_search_for_leads_to_its_page(site: Path) -> None:
     assert {word: page for word, page in first.items() if page != expected[word]} == {}
 
 
+def test_the_menu_has_a_link_of_its_own_to_each_page(site: Path, browser: Any) -> None:
+    page = browser.new_page()
+    page.goto((site / "index.html").as_uri())
+    links = page.locator(".md-nav--primary li:not(.md-nav__item--nested) > a.md-nav__link[href*=html]")
+    led_to = {url.partition("#")[0] for url in links.evaluate_all("all => all.map(each => each.href)")}
+    page.close()
+    pages = {(site / place).with_suffix(".html").as_uri() for part in navigation().values() for place in part}
+    assert pages - led_to == set()
+
+
 def test_its_pages_for_programs_lead_to_every_page_and_name(site: Path) -> None:
     index, whole = (site / "llms.txt").read_text(), (site / "agents.txt").read_text()
     assert "(how-to/declare-keys.md)" in index
@@ -80,6 +90,18 @@ def test_on_a_phone_no_table_is_scrolled_and_each_cell_says_its_column(site: Pat
         assert page.locator("td").evaluate_all(too_wide) == 0, name
     says = "each => getComputedStyle(each, '::before').content"
     assert "measured" in page.locator("tbody tr").first.locator("td").nth(2).evaluate(says)
+    page.close()
+
+
+def test_on_a_phone_a_drawing_has_the_size_of_its_texts(site: Path, browser: Any) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto((site / "index.html").as_uri())
+    drawings = page.locator("article img[src$='.svg']")
+    widths = drawings.evaluate_all("all => all.map(each => each.getBoundingClientRect().width)")
+    assert len(widths) == 2
+    assert min(widths) >= 700
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert barriers(page) == []
     page.close()
 
 
