@@ -51,7 +51,7 @@ def charge(number: str) -> None:
 
 
 def issue(number: str) -> None:
-    """An invoice and its reminder in two weeks, or neither. AlreadyExists where the number is taken."""
+    """An invoice and its reminder in two weeks, or neither. TransactionCancelled where the number is taken."""
     with db.transaction() as tx:
         tx.create(Invoice(number=number))
         tx.add(tasks.after(timedelta(days=14), remind(number), key=f"remind-{number}"))

@@ -186,9 +186,9 @@ class Tasks:
     def at(self, due: datetime, call: Call, *, key: str | None = None, order: str | None = None) -> Scheduled:
         """Schedule a call at a time, or as soon as possible after it.
 
-        `key` names the task for `cancel`, and makes it unique: the transaction fails with AlreadyExists if a task of
-        that key waits, runs or is dead. Tasks of one `order` run one after the other, by their times; those of the same
-        time in any order. Costs one item in one index; two items with an order.
+        `key` names the task for `cancel`, and makes it unique: TransactionCancelled, whose failure has AlreadyExists,
+        is raised if a task of that key waits, runs or is dead. Tasks of one `order` run one after the other, by their
+        times; those of the same time in any order. Costs one item in one index; two items with an order.
 
         Raises InvalidRequest if `call` is not the call of a task, InvalidValue for an empty key.
         """
@@ -203,8 +203,8 @@ class Tasks:
     def done(self) -> RunningTaskEnd:
         """The end of the task that runs here, for the transaction of its effect: both are one commit.
 
-        The transaction is refused with ClaimLost if the task was cancelled, or another worker claimed it after
-        this one's lease was over. Raises InvalidRequest outside of a task.
+        TransactionCancelled, whose failure has ClaimLost, is raised if the task was cancelled, or another worker
+        claimed it after this one's lease was over. Raises InvalidRequest outside of a task.
         """
         return RunningTaskEnd(claimed_now())
 

@@ -48,7 +48,7 @@ class Function:
     role: Role
     on: Changes | MessageQueue | timedelta
     settings: Mapping[str, Setting] = field(default_factory=lambda: MappingProxyType({}))
-    """Its environment."""
+    """Its environment: a text, a `MessageQueue` for its URL, or a `BlobBucket` for its name, by the variable."""
     batch: int = 100
     seconds: int = 60
     """Its time limit."""
