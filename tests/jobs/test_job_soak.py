@@ -31,7 +31,7 @@ pytestmark = [
     pytest.mark.embedded("its processes share one engine's socket"),
 ]
 ITEMS = int(os.environ.get("JOB_ITEMS", "800"))
-WAITS = {"fill": 0.25, "check": 0.5, "copy": 0.5}
+WAITS = {"fill": 0.25, "check": 0.5, "copy": 1.0}
 """Seconds for which each wave of requests waits, so that waits dominate."""
 PROCESSES = (1, 4) if ITEMS < 10_000 else (1, 2, 4)
 OPTIONS: Mapping[str, dict[str, Any]] = {"fill": {}, "check": {}, "copy": {"keep_personal": True}}

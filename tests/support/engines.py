@@ -23,7 +23,7 @@ from typing import Any
 
 from msgspec.structs import replace as altered
 
-from singletable import AsyncDatabase, Database, connect, connect_async
+from singletable import AsyncDatabase, Database, InvalidRequest, connect, connect_async
 from singletable.connection import find_target
 from singletable.flow import Traits
 from singletable.operations import TableCall
@@ -210,11 +210,13 @@ def delete_tables(place: Place) -> None:
     """Delete the tables whose names begin with the place's prefix, and wait until they are gone."""
     with open_place(replace(place, prefix="")) as db:
         for name in _tables(db, place.prefix):
-            described = db.run(db.port.send(TableCall("DescribeTable", {"TableName": name})))
-            if described and described["Table"].get("DeletionProtectionEnabled"):
+            delete = TableCall("DeleteTable", {"TableName": name}, or_none="ResourceNotFoundException")
+            try:
+                db.run(db.port.send(delete))
+            except InvalidRequest:  # it is protected against deletion
                 off = {"TableName": name, "DeletionProtectionEnabled": False}
                 db.run(db.port.send(TableCall("UpdateTable", off)))
-            db.run(db.port.send(TableCall("DeleteTable", {"TableName": name}, or_none="ResourceNotFoundException")))
+                db.run(db.port.send(delete))
 
 
 def _tables(db: Database, prefix: str) -> list[str]:
