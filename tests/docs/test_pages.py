@@ -36,7 +36,7 @@ def test_the_tests_of_the_page_on_tests_pass(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(file)]
     ran = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout
-    assert "7 passed" in ran.stdout
+    assert "8 passed" in ran.stdout
 
 
 def test_the_page_of_web_frameworks_runs_as_a_program(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_the_page_of_web_frameworks_runs(tmp_path: Path) -> None:
 def test_the_tests_of_the_page_on_tests_pass(tmp_path: Path) -> None:
     (tmp_path / "test_page.py").write_text("\n".join(python_of(OF_TESTS)))
     printed = printed_by("-m", "pytest", "-p", "no:cacheprovider", "test_page.py", folder=tmp_path)
-    assert "7 passed" in printed
+    assert "8 passed" in printed
     assert "UnitsDiffer: the units of this budget are not those of AWS" in printed
 
 
