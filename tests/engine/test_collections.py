@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -80,6 +81,7 @@ class Labelled(Collection):
     labels: list[Label]
 
     by_id = collect(Box.by_id)
+    of_label = collect(Label.of_box)
 
 
 @pytest.mark.parametrize("own", ["box", "label", "else"])
@@ -168,14 +170,24 @@ async def test_a_mixed_query_holds_only_the_classes_it_names(filled: Shell) -> N
     assert [item async for item in filled.iter(User.by_email(ADA.email).also(Device))] == [*DEVICES, ADA]
 
 
-async def test_a_range_that_another_class_joins_is_the_partition_without_others(shell: Shell) -> None:
-    """No other item lies in the range."""
+async def test_a_partition_that_another_class_joins_is_read_without_others(shell: Shell) -> None:
     box, labels = Box(id="mixed", type="b"), [Label(id="mixed", number=n) for n in (1, 2)]
     await shell.write_many(puts=[Cover(id="mixed"), box, *labels])
-    later = Label.of_box("mixed", after(1))
-    assert await shell.all(later) == labels[1:]
-    assert await shell.all(later.also(Box)) == [box, *labels]
-    assert [needs_type_filter(query) for query in (later, later.also(Box))] == [False, True], "the others are not sent"
+    every = Label.of_box("mixed")
+    assert await shell.all(every) == labels
+    assert await shell.all(every.also(Box)) == [box, *labels]
+    assert [needs_type_filter(query) for query in (every, every.also(Box))] == [False, True], "the others are not sent"
+
+
+@pytest.mark.parametrize("number", [1, after(1)], ids=["a value", "a range"])
+def test_a_part_of_a_partition_is_joined_by_no_other_class(number: Any) -> None:
+    """The whole partition is read: the value would be dropped."""
+    message = r"Label.of_box: also\(...\) reads the whole partition, and number is given.* Leave number out"
+    with pytest.raises(InvalidRequest, match=message):
+        Label.of_box("mixed", number).also(Box)
+    with pytest.raises(InvalidRequest, match="a collection reads the whole partition, and number is given"):
+        Labelled.of_label("mixed", number)
+    assert Label.of_box("mixed", ANY).also(Box).also(Cover).kinds == (Label, Box, Cover)
 
 
 async def test_a_mixed_page_is_full_though_others_lie_between(filled: Shell) -> None:

@@ -27,8 +27,8 @@ from singletable.schema.bound_patterns import Bound
 from singletable.schema.declaration import names_around
 from singletable.schema.entities import Entity
 from singletable.schema.models import model_of
-from singletable.schema.patterns import Query
-from singletable.values import TOP, split_optional
+from singletable.schema.patterns import Query, whole_partition
+from singletable.values import split_optional
 
 P = ParamSpec("P")
 C = TypeVar("C", bound="Collection")
@@ -100,7 +100,7 @@ class BoundCollection(Generic[P, T_co]):
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Whole[T_co]:
         first = self.pattern(*args, **kwargs)
         kinds = tuple(place.kind for place in self.kind.__collection_fields__.values())
-        return Whole(self.kind, replace(first, kinds=kinds, low="", high=TOP, bound=-1))
+        return Whole(self.kind, whole_partition(first, kinds, "a collection"))
 
 
 class CollectionDeclaration(Generic[P]):

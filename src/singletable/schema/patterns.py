@@ -162,8 +162,11 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
         return query
 
     def also(self, kind: type[F]) -> Query[E_co | F]:
-        """The whole partition: these, and that partition's items of `kind`, in key order."""
-        return replace(self, kinds=(*self.kinds, kind), low="", high=TOP, bound=-1)
+        """The whole partition: these, and that partition's items of `kind`, in key order.
+
+        InvalidRequest where the sort key has a value or a range: of a whole partition it would be dropped.
+        """
+        return whole_partition(self, (*self.kinds, kind), "also(...)")
 
 
 class KeyOf(Query[E_co], frozen=True, gc=False):
@@ -223,6 +226,19 @@ class HydratedQuery(Query[E_co], frozen=True, gc=False):
 
     def only(self, *attributes: Any) -> NoReturn:
         raise _unlike(self, "only(...)", "hydrated()")
+
+
+def whole_partition(query: Query[Any], kinds: tuple[type[Any], ...], verb: str) -> Query[Any]:
+    """A query of all items of the partition that are of some classes. InvalidRequest where it has less."""
+    sort = query.captured.templates[1]
+    names = [part.slot.name for part in sort.parts if part.slot]
+    prefix = sort.prefix({})
+    if query.bound >= 0 and names and (query.low, query.high) != (prefix, prefix + TOP):
+        raise InvalidRequest(
+            f"{query.captured.shown}: {verb} reads the whole partition, and {names[0]} is given, which is a part of it",
+            hint=f"Leave {names[0]} out, or give ANY for it. Several reads at once are db.together(...).",
+        )
+    return replace(query, kinds=kinds, low="", high=TOP, bound=-1)
 
 
 def _made_by_key(query: Query[Any], kind: type[Query[Any]]) -> Any:
