@@ -73,6 +73,28 @@ class OldUser(Entity, table=archive, type="user"):
         return f"user#{email}", "user"
 
 
+async def test_two_changes_of_one_attribute_are_refused_with_their_numbers(shell: Shell) -> None:
+    await shell.put(ADA)
+    with shell.meter() as meter, pytest.raises(InvalidRequest) as caught:
+        async with shell.transaction() as tx:
+            tx.put(EVE)
+            tx.update(KEY, attr(User.age).add(1), attr(User.name).set("A"))
+            tx.update(KEY, attr(User.age).add(1))
+    assert caught.value.what == "operations 2 and 3 both change User.age of one item"
+    assert (caught.value.operation, caught.value.table, meter.requests) == ("transaction", KEY.model.table.name, 0)
+
+
+async def test_a_put_under_a_condition_says_that_nothing_is_there(shell: Shell) -> None:
+    with pytest.raises(ConditionFailed) as caught:
+        await shell.put(ADA, where=attr(User.age) < 40)
+    assert (caught.value.stored, caught.value.hint) == (None, "Use create() for a new item.")
+    assert caught.value.what == "the condition does not hold: there is no item with this key"
+    await shell.create(ADA)
+    with pytest.raises(ConditionFailed) as caught:
+        await shell.put(ADA, where=attr(User.age) < 30)
+    assert (caught.value.stored, caught.value.what) == (ADA, "the condition does not hold")
+
+
 async def test_items_of_one_key_in_two_tables_are_two(shell: Shell) -> None:
     old = OldUser(email=ADA.email, name="Ada")
     assert (key_of(old).partition, key_of(old).low) == (KEY.partition, KEY.low)

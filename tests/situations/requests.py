@@ -73,7 +73,7 @@ async def throttled_partition(program: Program) -> None:
     records="WARNING RequestEnded",
     cause="""An index can't take what the table takes: a write of the table waits for it. Here all open orders are under
         one key of the index.""",
-    todo="Spread the index's partition key (`shards=`), or leave out of the index what needs not be found.",
+    todo="Spread the index's partition key (`{id:shard(8)}`), or leave out of the index what needs not be found.",
 )
 async def throttled_index(program: Program) -> None:
     shop = make_shop()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 from singletable import SingletableError
@@ -79,7 +80,7 @@ def page_of_error(entry: Entry) -> str:
     parent = f"Parent: {_link(above[0].__name__, above[0].code)}. " if above else ""
     lines = [
         f"# {entry.name}\n\nCode: `{entry.code}`. {parent}All of them: [errors](errors.md).\n\n{entry.text}\n",
-        f"What goes before the example:\n\n```python\n{setup().strip()}\n```\n\n## The class",
+        f"The example runs after this:\n\n```python\n{setup().strip()}\n```\n\n## The class",
         *described(ERRORS, _package_of(kind), entry.name, {f"{entry.name}.help_url"}),
     ]
     return "\n".join(lines) + "\n"
@@ -96,4 +97,5 @@ def _package_of(kind: type[SingletableError]) -> str:
     if kind.__name__ in passed_on("singletable"):
         return "singletable"
     named = (each for each in PACKAGES if kind.__name__ in names_of(each))
-    return next(named, kind.__module__.rpartition(".")[0])
+    own = (each for each in named if getattr(import_module(each), kind.__name__) is kind)
+    return next(own, kind.__module__)

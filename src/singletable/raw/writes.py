@@ -197,11 +197,13 @@ def _reason(write: RawWrite, reason: Reason, table: str) -> SingletableError:
 
 
 def _failed(item: Item | None, where: str, table: str, verb: str) -> ConditionFailed:
+    there = "the condition does not hold", "The stored item is in the error's `stored`. Decide by it, then try again."
+    what, hint = there if item else ("the condition does not hold: there is no item with this key", "Put it first.")
     return ConditionFailed(
-        "the condition does not hold",
+        what,
         stored=PLAIN.load(item) if item else None,
         condition=where,
         table=table,
         operation=verb,
-        hint="The stored item is on the error as `stored`. Decide by it, then try again.",
+        hint=hint,
     )

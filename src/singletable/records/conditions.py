@@ -315,13 +315,16 @@ def refused(
             operation=operation,
             hint="Read it again, apply the change to the new version, and try again.",
         )
+    there = "the condition does not hold", "The stored item is in the error's `stored`. Decide by it, then try again."
+    missing = "the condition does not hold: there is no item with this key", "Use create() for a new item."
+    what, hint = missing if stored is None else there
     return ConditionFailed(
-        "the condition does not hold",
+        what,
         stored=entity,
         key=key,
         operation=operation,
         condition=words(where) if where is not None else "",
-        hint="The stored item is in the error's `stored`. Decide by it, then try again.",
+        hint=hint,
     )
 
 

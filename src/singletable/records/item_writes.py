@@ -151,6 +151,14 @@ class UpdateWrite(Write):
         expected = {e for e in (self.expected, update.expected) if e is not None}
         if len(expected) > 1:
             raise InvalidRequest("two versions are expected of the same item", key=self.key, operation="transaction")
+        changed = {str(one.path) for one in self.updates}
+        for name in (name for name in map(str, (one.path for one in update.updates)) if name in changed):
+            raise InvalidRequest(
+                f"operations {self.number} and {update.number} both change {name} of one item",
+                key=self.key,
+                operation="transaction",
+                hint="Make one change of them: sum what is added.",
+            )
         updates, where = (*self.updates, *update.updates), both(self.where, update.where)
         return replace(self, updates=updates, where=where, expected=next(iter(expected), None))
 

@@ -403,7 +403,9 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
         partition, sort = self.templates
         value = one_period(partition, name, wanted) if name in sort.names else None
         if value is None:
-            raise InvalidRequest(f"{self.shown}: {name} is part of the partition key and must be one value")
+            slots = (slot for _, slot in partition.segments if slot and slot.name == name)
+            or_ = ", or a range within one of its periods" if any(s.key_type.is_truncated for s in slots) else ""
+            raise InvalidRequest(f"{self.shown}: {name} is part of the partition key and must be one value{or_}")
         return value
 
     def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
