@@ -111,7 +111,10 @@ def test_a_range_over_two_periods_of_a_partition_is_refused() -> None:
     month = NOON.replace(day=1)
     assert Reading.of(7, between(month, NOON)).partition == "tenant-7/202601"
     for wanted in (after(NOON), between(NOON, NOON.replace(month=3)), ANY):
-        with pytest.raises(InvalidRequest, match="day is part of the partition key and must be one value, or a range within one of its periods"):
+        with pytest.raises(
+            InvalidRequest,
+            match="day is part of the partition key and must be one value, or a range within one of its periods",
+        ):
             Reading.of(7, wanted)
 
 

@@ -81,7 +81,8 @@ async def test_two_changes_of_one_attribute_are_refused_with_their_numbers(shell
             tx.update(KEY, attr(User.age).add(1), attr(User.name).set("A"))
             tx.update(KEY, attr(User.age).add(1))
     assert caught.value.what == "operations 2 and 3 both change User.age of one item"
-    assert (caught.value.operation, caught.value.table, meter.requests) == ("transaction", KEY.model.table.name, 0)
+    where = caught.value.operation, caught.value.table
+    assert (where, meter.requests) == (("transaction", KEY.model.table.name), 0)
 
 
 async def test_a_put_under_a_condition_says_that_nothing_is_there(shell: Shell) -> None:
