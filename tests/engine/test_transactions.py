@@ -75,11 +75,14 @@ class OldUser(Entity, table=archive, type="user"):
 
 async def test_two_changes_of_one_attribute_are_refused_with_their_numbers(shell: Shell) -> None:
     await shell.put(ADA)
+
+    def add_twice(tx: Any) -> None:
+        tx.put(EVE)
+        tx.update(KEY, attr(User.age).add(1), attr(User.name).set("A"))
+        tx.update(KEY, attr(User.age).add(1))
+
     with shell.meter() as meter, pytest.raises(InvalidRequest) as caught:
-        async with shell.transaction() as tx:
-            tx.put(EVE)
-            tx.update(KEY, attr(User.age).add(1), attr(User.name).set("A"))
-            tx.update(KEY, attr(User.age).add(1))
+        await send(shell, add_twice)
     assert caught.value.what == "operations 2 and 3 both change User.age of one item"
     where = caught.value.operation, caught.value.table
     assert (where, meter.requests) == (("transaction", KEY.model.table.name), 0)
