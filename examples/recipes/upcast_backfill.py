@@ -1,12 +1,13 @@
 """A changed attribute: items of the old form are read as the new one at once, and rewritten in the background.
 
 The new class says how an item of version 1 becomes one of version 2. Reads and updates work from the first deployment
-on. The back-fill is needed only for what DynamoDB itself looks at: conditions, filters, and the keys of an index.
+on. A fill is needed only for what DynamoDB itself looks at: filters, and keys of an index. The old program must end first.
 """
 
 from typing import Any
 
-from singletable import ANY, Database, Entity, Key, KeyOf, Table, VersionMoved, attr, connect, field, key_of
+from singletable import ANY, Entity, Key, KeyOf, Table, attr, connect, field, key_of
+from singletable.migrations import Migrations
 
 before = Table("people", indexes=["gsi1"])
 people = Table("people", indexes=["gsi1"])
@@ -27,7 +28,7 @@ class OldPerson(Entity, table=before, type="person"):
         return f"person#{person_id}", "person"
 
 
-class Person(Entity, table=people, type="person", version=2):
+class Person(Entity, table=people, type="person", version=2):  # with stored_as=1 both programs may run
     """The class as it is: two names, and an index by the last one."""
 
     person_id: str
@@ -56,22 +57,6 @@ def two_names(stored: dict[str, Any]) -> dict[str, Any]:
     return {**kept, "given_name": given, "last_name": last}
 
 
-def back_fill(db: Database, segment: int = 0, segments: int = 1) -> int:
-    """Write every person in the current form; returns how many. Run one process for each of `segments`.
-
-    It runs beside the application: `revision` makes each put a conditional one, and who was changed since the read was
-    rewritten by that change. Begun anew after a crash, it writes everybody again, which does no harm.
-    """
-    written = 0
-    for person in db.scan(Person, segment=segment, segments=segments, consistent=True):
-        try:
-            db.put(person)
-        except VersionMoved:
-            continue
-        written += 1
-    return written
-
-
 def main() -> None:
     with connect("local") as db:
         for number, name in enumerate(["Ada Lovelace", "Grace Hopper", "Joan Clarke"]):
@@ -86,14 +71,14 @@ def main() -> None:
         print("an update rewrites its item:", [key_of(p) == one for p in db.all(Person.by_last_name("Lovelace"))])
 
         with db.meter() as filling:
-            print("back-filled:", back_fill(db))
+            print("filled:", Migrations(db, people).fill().written)
         print("by the index:", [person.given_name for person in db.all(Person.by_last_name("Hopper"))])
         print("what is not as it should be:", db.check(people))
 
         print("costs")
         print("  read an old item:     ", reading)
         print("  update an old item:   ", updating)
-        print("  back-fill three items:", filling)
+        print("  fill three items:     ", filling)
 
 
 if __name__ == "__main__":

@@ -148,6 +148,41 @@ async def test_a_page_costs_its_entries_and_its_items(shell: Shell) -> None:
     assert (query.operation, batch.operation) == ("Query", "BatchGetItem")
 
 
+async def test_a_page_of_two_words_looks_at_twice_as_many_each_time(shell: Shell) -> None:
+    """The longest word that is asked for is read; whether an item has the other one is seen when it is there."""
+    for part in (range(20), range(20, 40), range(40, 60)):
+        async with shell.transaction() as tx:
+            for number in part:
+                tx.create(customer(f"{number:03}", f"José {'García' if number % 20 == 7 else 'Smith'}"))
+    with shell.meter() as meter:
+        page = await shell.page(Customer.by_word("t1", starting_with("jose gar")), limit=10)
+    assert [one.id for one in page if one.id[1:] in {"07", "27", "47"}] == [one.id for one in page]
+    assert (len(page), page.cursor) == (3, None)
+    assert meter.requests == 2 * 3  # 10, 20 and 40 entries
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 9])
+@pytest.mark.parametrize("text", ["jo", "jo jon", "jones", ""])
+async def test_pages_have_each_item_once(shell: Shell, limit: int, text: str) -> None:
+    """Also where an answer has more of them than a page."""
+    async with shell.transaction() as tx:
+        for number in range(15):
+            tx.create(customer(f"{number:03}", f"Jo Jones {'Ada' if number % 3 else 'Jo-Ann'}"))
+    query = Customer.by_word("t1", starting_with(text))
+    every = [one.id for one in await shell.all(query)]
+    assert sorted(every) == [f"{number:03}" for number in range(15)]
+    for asked in (query, query.newest_first()):
+        found, cursor, sizes = list[str](), None, list[int]()
+        while True:
+            page = await shell.page(asked, limit=limit, after=cursor)
+            sizes.append(len(page))
+            found += [one.id for one in page]
+            if (cursor := page.cursor) is None:
+                break
+        assert found == (every if asked is query else every[::-1])
+        assert max(sizes) <= limit
+
+
 async def test_every_verb_keeps_the_words(shell: Shell) -> None:
     await shell.upsert(customer("1", "Ada"))
     await shell.upsert(customer("1", "Bea"))

@@ -20,7 +20,16 @@ from singletable.cli.two_versions import TABLE, show_versions
 from singletable.database import Database
 from singletable.exchange.inspect import state_home
 from singletable.foundation import Table
-from singletable.migrations import Estimate, Migrations, Plan, PlanReading, Prices, prices_of, read_prices
+from singletable.migrations import (
+    Estimate,
+    Migrations,
+    ModelDifference,
+    Plan,
+    PlanReading,
+    Prices,
+    prices_of,
+    read_prices,
+)
 from singletable.migrations.inspect import document_of
 
 THERE_IS_A_PLAN = 2
@@ -216,7 +225,7 @@ def show(plan: Plan, prices: Prices | None = None) -> None:
             click.echo(f"      {output.clean(line)}")
     for difference in plan.differences:
         if difference.kind not in ("fill", "move"):  # those are steps
-            click.echo(f"  {difference.kind}: {output.clean(str(difference))}")
+            click.echo(f"  {difference.kind}: {output.clean(str(difference))}{_of_none(plan, difference)}")
     for accepted in plan.accepted:
         click.echo(f"  accepted: {output.clean(accepted)}")
     for unsupported in plan.unsupported:
@@ -225,6 +234,12 @@ def show(plan: Plan, prices: Prices | None = None) -> None:
         click.echo(f"  left: {output.clean(left)}")
     if prices is not None and plan.steps:
         click.echo(f"  prices of {prices.region} as of {prices.as_of}")
+
+
+def _of_none(plan: Plan, difference: ModelDifference) -> str:
+    """The count of the items that a difference makes unreadable, where the plan has one: it is not refused, so none."""
+    is_accepted = any(str(difference) in accepted for accepted in plan.accepted)
+    return "; of no item" if difference.counts == "reads" and not plan.is_sample and not is_accepted else ""
 
 
 def _taken(takes: Estimate) -> str:

@@ -86,6 +86,17 @@ def test_an_apply_counts_again_or_takes_the_file_that_it_is_given(applied: Folde
     assert (ran.code, "an earlier plan counted" in ran.err) == (0, True)
 
 
+def test_what_an_upcaster_sets_is_lacked_by_no_item(applied: Folder) -> None:
+    path = applied.path / MODEL
+    newer = path.read_text().replace("    city: str | None = None", "    city: str")
+    path.write_text(newer.replace('type="customer")', 'type="customer", version=2)') + NEWER)
+    shown = applied.run("plan", "shop.model")
+    (line,) = (line for line in shown.out.splitlines() if "attribute.required" in line)
+    assert (shown.code, line.endswith("an item without it can't be read (attribute.required); of no item")) == (2, True)
+    sampled = applied.run("plan", "shop.model", "--sample", "50%").out
+    assert "(attribute.required)\n" in sampled  # it has not counted all
+
+
 def test_a_sample(applied: Folder) -> None:
     change(applied)
     (plan,) = json.loads(applied.run("plan", "shop.model", "--sample", "50%", "--json").out)

@@ -57,5 +57,5 @@ def test_a_recipe_imports_the_public_packages_alone(name: str) -> None:
     tree = ast.parse((FOLDER / f"{name}.py").read_text("utf-8"))
     names = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     ours = {module for module in names if module.partition(".")[0] in ("singletable", "examples", "tests")}
-    layers = ("documents", "events", "graph", "pytest_plugin", "queues", "streams", "sync", "tasks")
+    layers = ("documents", "events", "graph", "migrations", "pytest_plugin", "queues", "streams", "sync", "tasks")
     assert ours <= {"singletable", *(f"singletable.{layer}" for layer in layers)}
