@@ -1,7 +1,7 @@
 """A changed attribute: items of the old form are read as the new one at once, and rewritten in the background.
 
 The new class says how an item of version 1 becomes one of version 2. Reads and updates work from the first deployment
-on. A fill is needed only for what DynamoDB itself looks at: filters, and keys of an index. The old program must end first.
+on. A fill is needed for what DynamoDB itself looks at: filters, keys of an index. The old program must end first.
 """
 
 from typing import Any
