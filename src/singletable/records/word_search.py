@@ -25,11 +25,11 @@ from singletable.schema import SearchQuery, entries
 def prepare_search(search: SearchQuery[Any], now: float, unreadable: OnUnreadable) -> PreparedQuery:
     """The query of a search's entries, with the flow that reads the items."""
     prepared = prepare_query(entries(search), now, unreadable)
-    return replace(prepared, read_parts=_Reader(search, prepared).read)
+    return replace(prepared, read_parts=WordReader(search, prepared).read)
 
 
-@dataclass
-class _Reader:
+@dataclass(eq=False)
+class WordReader:
     """The reader of one page, or of one iteration.
 
     Of several words one is read, and the others are compared with the items. So the items of a page may lie far from
