@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import timedelta
 from enum import Enum
 from typing import Any
 
@@ -16,6 +17,7 @@ from singletable.graph import GraphTable, Node
 from singletable.streams import Changes
 from singletable_deploy import (
     Deployment,
+    Function,
     Grant,
     Role,
     checks,
@@ -233,6 +235,19 @@ def test_a_role_with_a_pattern_of_another_table_is_refused_by_name() -> None:
     role = Role("it", [User.by_email, creates(Bare)], where={"id": "*"})
     with pytest.raises(DeclarationError, match=r"role it: creates\(Bare\) needs the table 'bare', which app does not"):
         Deployment("app", [app], [role])
+
+
+def test_a_function_needs_the_tables_of_what_calls_it_and_of_what_it_measures() -> None:
+    log = Table("log", stream="new_and_old")
+    changes, role, minute = Changes(log), Role("it", [], service="lambda"), timedelta(minutes=1)
+    on_change = Function("on-change", "app.on_change", role, on=changes)
+    watch = Function("watch", "app.watch", role, on=minute, measures=[changes])
+    with pytest.raises(DeclarationError, match=r"function watch needs the table 'log-leases', which app does not have"):
+        Deployment("app", [log], functions=[on_change, watch])
+    with pytest.raises(DeclarationError, match=r"function on-change needs the table 'log', .*Add it to tables="):
+        Deployment("app", [bare], functions=[on_change])
+    assert Deployment("app", [log], functions=[on_change])  # it takes no lease
+    assert Deployment("app", [log, changes.leases], functions=[on_change, watch])
 
 
 @pytest.mark.parametrize("name", ["Web", "", "a b", "_"])

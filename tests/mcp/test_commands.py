@@ -99,7 +99,7 @@ async def test_a_dry_run_writes_nothing_and_says_what_it_would(db: AsyncDatabase
     assert answer["would_write"] == ["update Stock", "create Order", "update Stock", "create Order"]
     assert (answer["items"], answer["cost"]["write_units"], answer["cost"]["requests"]) == (4, 0, 2)
     assert [dry == wet for dry, wet in refusals] == [True, True], "what can't be planned is refused in both"
-    assert "two changes of the same attribute" in refusals[0][0]
+    assert "operations 1 and 3 both change Stock.left of one item" in refusals[0][0]
     assert "100" in refusals[1][0]
     assert (await left(db), await db.all(Order.of_tenant("t"))) == ([5, 5], [])
 

@@ -183,15 +183,21 @@ class Deployment:
             "queue": {q.name for q in self.all_queues},
             "bucket": {b.name for b in self.all_buckets},
         }
-        for role in self.all_roles:
-            for grant, resource in role.needs:
-                kind = _owner(resource)
-                if kind in known and resource.name not in known[kind]:
-                    raise DeclarationError(
-                        f"role {role.name}: {grant.shown} needs the {kind} {resource.name!r}, which {self.name} does "
-                        "not have",
-                        hint=f"Add it to {kind}s= of the Deployment, or take it out of the role.",
-                    )
+        needs = [
+            *(
+                (f"role {role.name}: {grant.shown}", resource)
+                for role in self.all_roles
+                for grant, resource in role.needs
+            ),
+            *((f"function {f.name}", access.resource) for f in self.functions for access in _of_its_source(f)),
+        ]
+        for what, resource in needs:
+            kind = _owner(resource)
+            if kind in known and resource.name not in known[kind]:
+                raise DeclarationError(
+                    f"{what} needs the {kind} {resource.name!r}, which {self.name} does not have",
+                    hint=f"Add it to {kind}s= of the Deployment, or take out what needs it.",
+                )
 
 
 def _of_its_source(function: Function) -> Iterator[ResourceAccess]:
