@@ -47,6 +47,7 @@ ITEMS: Mapping[str, str] = {
     "_job_state": "singletable.jobs.items:SectionState",
     "_migration": "singletable.migrations.items:FillPart",
     "_model": "singletable.migrations.items:ModelRecord",
+    "_plan": "singletable.migrations.items:PlanCounts",
     "_rate": "singletable.migrations.items:SharedBudget",
     "_restore": "singletable.exchange.items:RestoreRecord",
     "_transfer": "singletable.exchange.items:Transfer",
@@ -65,6 +66,7 @@ JOBS: Mapping[str, str] = {
     "copy": "singletable.exchange.copy_job:COPY",
     "export": "singletable.exchange.export_job:EXPORT",
     "fill": "singletable.jobs.fill_job:FILL",
+    "plan": "singletable.jobs.plan_job:PLAN",
     "stats": "singletable.reports.stats_job:STATS",
 }
 """Commands that run as durable jobs: `JobKind`s."""

@@ -56,7 +56,7 @@ def asked(table: Table, kind: str, options: Any, prepare: Any) -> list[Attempt]:
     return asked.attempts
 
 
-@pytest.mark.parametrize("kind", ["fill", "check", "stats"])
+@pytest.mark.parametrize("kind", ["fill", "check", "plan", "stats"])
 def test_its_role_allows_what_a_job_asks_for(kind: str) -> None:
     held = statements(new, kind)
     for attempt in asked(new, kind, {}, lambda db: put_people(db, 20)):

@@ -53,6 +53,8 @@ LIVES: Mapping[str, str] = {
     "_job_lines": "Written with a round that has something to tell. It goes with its job.",
     "_migration": "Written by a fill, read by the one that goes on. It goes at the end of the fill or of the apply.",
     "_model": "Written by an apply, read by plans, checks and applies. It stays.",
+    "_plan": "Written at the end of a plan that is a job, read by plans that would read the table. It stays; the next "
+    "such job replaces it.",
     "_rate": "Written every two seconds by each process that shares the rate: with an attribute `m_` and a random "
     "text, a number that it raises. It stays.",
     "_restore": "Written by a restore, read by the one that goes on. It stays: it says where the table is from.",

@@ -12,7 +12,7 @@ from singletable.exchange.items import RestoreRecord, Transfer
 from singletable.foundation import model_for
 from singletable.holds.item import HoldItem
 from singletable.jobs.items import JobItem, JobPart
-from singletable.migrations.items import ApplyLease, FillPart, SharedBudget
+from singletable.migrations.items import ApplyLease, FillPart, PlanCounts, SharedBudget
 from singletable.operations import PutItem
 from singletable.schema.table import GUARD_TYPE
 
@@ -80,6 +80,11 @@ def _rates(db: Database) -> None:
     put(db, [SharedBudget.of(app)(name=f"nightly {n}") for n in range(MANY)])
 
 
+def _counts(db: Database) -> None:
+    """There is one of a table's plans."""
+    put(db, [PlanCounts.of(app)(job="plan-1", work="of another declaration", packed=b"")])
+
+
 def _transfers(db: Database) -> None:
     put(db, [Transfer.of(app)(transfer=f"{n}", state="{}", token="t") for n in range(MANY)])
 
@@ -118,6 +123,7 @@ FIRST: dict[str, Callable[[Database], None]] = {
     "_migration": _fills,
     "_apply": _leases,
     "_erasure": _erasures,
+    "_plan": _counts,
     "_rate": _rates,
     "_transfer": _transfers,
     "_restore": _restores,

@@ -403,7 +403,7 @@ def test_what_is_read_is_said_before(
         there = await describe(port, definition)
         return there and replace(there, items=350, bytes=3 * 2**20)
 
-    monkeypatch.setattr("singletable.migrations.plans.describe", described)
+    monkeypatch.setattr("singletable.migrations.preparation.describe", described)
     begun: list[Estimate] = []
     with suppress(PlanRefused):
         Migrations(db, table).plan(begins=begun.append, **options)

@@ -19,7 +19,7 @@ from tests.support.engines import fresh
 from tests.support.raw import all_items
 
 by_kind = pytest.mark.parametrize("kind", FIRST)
-ONE = "_apply", "_hold", "_restore"
+ONE = "_apply", "_hold", "_plan", "_restore"
 """Kinds of which a table has one item."""
 
 

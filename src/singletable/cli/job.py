@@ -171,9 +171,7 @@ def run_as_job(
     with output.MeteredBlock(db) as cost:
         for table in tables:
             jobs = Jobs(db, table, source=source, mask_key=mask_key())
-            begun = jobs.begin(kind, given, sections=options["sections"], **_bounds(options))
-            output.note(f"{table.name}: job {begun.id}, in {output.counted(begun.sections, 'section')}")
-            status = _work_on(jobs, begun.id, as_json=as_json)
+            status = begin_and_work(jobs, kind, given, options, as_json=as_json)
             _tell(table, status, as_json=as_json, personal=personal)
             for line in () if as_json or kind in _TELLS_NOTHING else _lines(jobs, status, personal=personal):
                 click.echo(output.json_text(line))
@@ -184,6 +182,21 @@ def run_as_job(
     if any(status.result and status.result.get("found") for status in statuses):
         ctx.exit(1)
     return statuses
+
+
+def begin_and_work(
+    jobs: Jobs, kind: str, given: Mapping[str, Any], options: Mapping[str, Any], *, as_json: bool
+) -> JobStatus:
+    """Begin a job of a table, or go on with the one of the same work, and work on it until it has ended."""
+    begun = jobs.begin(kind, given, sections=options["sections"], **_bounds(options))
+    output.note(f"{jobs.table.name}: job {begun.id}, in {output.counted(begun.sections, 'section')}")
+    return _work_on(jobs, begun.id, as_json=as_json)
+
+
+def exit_stopped(ctx: click.Context, jobs: Jobs, status: JobStatus, *, as_json: bool) -> None:
+    """End a command whose job has not ended."""
+    _tell(jobs.table, status, as_json=as_json)
+    ctx.exit(_STOPPED)
 
 
 def _bounds(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 from rich.status import Status
 
 from singletable.cli import output
+from singletable.cli.job import begin_and_work, exit_stopped, is_job
 from singletable.cli.lookup import module_of, tables_of, tables_to_make
 from singletable.cli.session import export_named, options_anywhere, rate_of, session_of
 from singletable.cli.stats import confirm_cost
@@ -30,7 +32,7 @@ from singletable.migrations import (
     prices_of,
     read_prices,
 )
-from singletable.migrations.inspect import document_of
+from singletable.migrations.inspect import document_of, reads_items
 
 THERE_IS_A_PLAN = 2
 
@@ -72,7 +74,8 @@ purge_option = click.option(
 )
 @purge_option
 @click.option("--yes", is_flag=True, help="Don't ask, whatever the reading costs.")
-@options_anywhere("from-export", "rate", "read-rate", "price", "sample", "segments", "json", "db")
+@click.option("--again", is_flag=True, help="Count the items again, where a job has counted them.")
+@options_anywhere("job", "from-export", "rate", "read-rate", "price", "sample", "segments", "json", "db")
 @click.pass_context
 def plan(
     ctx: click.Context,
@@ -95,6 +98,10 @@ def plan(
     service's last count, which is up to six hours old on AWS. Nothing is written to the table. Above 10,000 read units
     it asks, but for a table on this machine. An apply on this machine takes the counts for a day.
 
+    With --job the items are counted by a job, in sections that other processes share, and the plan is shown at its end.
+    Its counts are kept in the table: for a day a plan or an apply takes them, on any machine, and reads no items. It
+    takes no conversions, and no unique values without --accept: they need all items in one process.
+
     With --from-export the items of an export are counted, for no read units: the plan says as of when, leaves out what
     items lack in others, as guards and edge sets, and an apply counts the table itself.
 
@@ -114,11 +121,16 @@ def plan(
         differs = show_versions(ctx, module, old or TABLE, new, as_json=as_json, only_back=only_back)
         ctx.exit(THERE_IS_A_PLAN if differs else 0)
     with session_of(ctx).connect_to_read() as db:
-        prices = prices_for(db, options["price"])
+        prices, as_job = prices_for(db, options["price"]), is_job(options, "from_export", "sample", "segments", "purge")
         with output.MeteredBlock(db) as cost:
             tables = tables_to_make(db, module)
-            options |= {"again": True, "from_export": export_named(options, tables)}
-            plans = [plan_of(db, table, options, prices) for table in tables]
+            options |= {"from_export": export_named(options, tables), "fresh": True}
+            plans = [
+                plan_of(db, table, options | _counted_by_job(ctx, db, table, options, as_json=as_json), prices)
+                if as_job
+                else plan_of(db, table, options, prices)
+                for table in tables
+            ]
     if as_json:
         output.print_json([as_facts(each) for each in plans])
     else:
@@ -131,7 +143,7 @@ def plan(
 
 def plan_of(db: Database, table: Table, options: dict[str, Any], prices: Prices | None) -> Plan:
     """The plan of one table, under the shared options. Says what it reads, before it does."""
-    reading = _ShownReading(db, table, yes=options["yes"])
+    reading = _ShownReading(db, table, yes=options["yes"], is_of_job="counted_by" in options)
     with reading:
         plan = Migrations(db, table).plan(
             rate=rate_of(options),
@@ -142,7 +154,8 @@ def plan_of(db: Database, table: Table, options: dict[str, Any], prices: Prices 
             purge=options["purge"],
             begins=reading.begins,
             keep=_kept_at(options.get("keep"), table),
-            again=options["again"],
+            again=options["again"] or options.get("fresh", False),
+            job=options.get("counted_by") or not options["again"],
             progress=reading.progress,
             from_export=options.get("from_export"),
         )
@@ -150,11 +163,27 @@ def plan_of(db: Database, table: Table, options: dict[str, Any], prices: Prices 
     return plan
 
 
+def _counted_by_job(
+    ctx: click.Context, db: Database, table: Table, options: Mapping[str, Any], *, as_json: bool
+) -> dict[str, Any]:
+    """The id of the job that has counted a table's items, as an option of its plan; nothing where it reads none."""
+    from singletable.jobs import Jobs
+
+    accept = options["accept"]
+    if not db.run(reads_items(db.port, table, accept)):
+        return {}
+    jobs, bounds = Jobs(db, table), {**options, "rate": None}  # --rate is that of the apply, whose time is shown
+    status = begin_and_work(jobs, "plan", {"accept": accept}, bounds, as_json=as_json)
+    if status.state != "ended":
+        exit_stopped(ctx, jobs, status, as_json=as_json)
+    return {"counted_by": status.id}
+
+
 class _ShownReading:
     """The reading of a plan, as it is shown on the terminal."""
 
-    def __init__(self, db: Database, table: Table, *, yes: bool) -> None:
-        self._db, self._table, self._yes = db, table, yes
+    def __init__(self, db: Database, table: Table, *, yes: bool, is_of_job: bool = False) -> None:
+        self._db, self._table, self._yes, self._is_of_job = db, table, yes, is_of_job
         self._has_begun = self._waits = False
         self._status = Status("", console=output.console(stderr=True))
 
@@ -180,10 +209,10 @@ class _ShownReading:
         self._waits = bool(reading.waits)
 
     def tell_end(self, plan: Plan) -> None:
-        if plan.counted_at is not None:
+        if plan.counted_at is not None and not self._is_of_job:
             when = f"{plan.counted_at:%Y-%m-%d %H:%M:%S} UTC"
             output.note(f"{self._table.name}: an earlier plan counted the items, at {when}; --again counts them anew")
-        elif not self._has_begun and plan.as_of is None:
+        elif not self._has_begun and plan.as_of is None and not self._is_of_job:
             output.note(f"{self._table.name}: no items are read")
 
 

@@ -152,7 +152,6 @@ JOBS = ExtensionGroup("singletable.jobs", JobKind, entry_points.JOBS)
 
 
 _ALONE: Mapping[str, str] = {
-    "plan": "its counts of unique values need all of them in one place",
     "erase": "each of its scans looks for what belongs to what the scan before found",
 }
 """Commands that read whole tables, and work in one process, with the reason."""

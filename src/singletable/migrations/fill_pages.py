@@ -36,15 +36,17 @@ class _Count:
         self.part, self.part_size = kind(declaration="0" * 16, segment=segment, segments=segments), 0.0
         self.pages, self.read_units, self.part_units = 0, 0.0, 0.0
 
-    def page(self, needs: Sequence[Need], last: Place | None, read_units: float) -> None:
-        """A page that ends at a key; None for the last."""
+    def page(self, needs: Sequence[Need], last: Place | None, read_units: float, *, is_whole: bool = True) -> None:
+        """A page that ends at a key; None for the last. Or a part of one, whose rest follows."""
         after = None if last is None else self._key_at(*last)
         old_keys = Counter(need.type for need in needs if isinstance(need, ItemMove))
         writes = sum(isinstance(need, ItemWrite) for need in needs)
         self.part = self.part.moved(after, len(needs), writes, old_keys)
+        self.read_units += read_units
+        if not is_whole:
+            return
         size = size_units(model_for(self.part).item(self.part))
         self.pages += 1
-        self.read_units += read_units
         self.part_units += max(self.part_size, size) + (size if last is None else 0.0)
         self.part_size = size
 
@@ -78,6 +80,8 @@ class SegmentPages:
         self._read, self._merged = _Count(table, segment, segments), _Count(table, segment, segments)
         self._page: list[_Seen] = []
         self._page_bytes = 0
+        self._open = 0
+        """The items that were read of the present page, where it is read in parts."""
         self._ahead: list[tuple[tuple[bytes, bytes], int, Place]] = []
         self.items_again, self._bytes_again = 0, 0
 
@@ -86,10 +90,21 @@ class SegmentPages:
         """The cost of the segment, after its last page."""
         return self._merged if self._by_key and self.items_again else self._read
 
-    def add(self, items: Sequence[Item], needs: Sequence[Need], is_last: bool, read_units: float) -> list[Item]:
-        """Add a page, with the need of each item. Returns the items that come again, in their form at that time."""
+    def asked(self, most: int) -> int:
+        """The number of items to read next: at most the rest of the present page."""
+        return min(most, self._limit - self._open)
+
+    def add(
+        self, items: Sequence[Item], needs: Sequence[Need], is_last: bool, read_units: float, asked: int
+    ) -> list[Item]:
+        """Add what was read when so many items were `asked` for, with the need of each. Returns the items that come
+        again, in their form at that time."""
         seen = [_Seen(place_in(self._table, i), item_size(i), need) for i, need in zip(items, needs, strict=True)]
-        self._read.page(needs, None if is_last else seen[-1].place if seen else ("", ""), read_units)
+        self._open += len(seen)
+        is_whole = is_last or len(seen) < asked or self._open == self._limit
+        self._open = 0 if is_whole else self._open
+        last = None if is_last else seen[-1].place if seen else ("", "")
+        self._read.page(needs, last, read_units, is_whole=is_whole)
         if not self._by_key:
             return self._half(needs, is_last)
         again: list[Item] = []
@@ -108,11 +123,11 @@ class SegmentPages:
         count, part = self._read, self._read.part
         counts = [count.pages, count.read_units, count.part_units, count.part_size]
         progress = [part.position, part.seen, part.written, part.old_keys]
-        return [counts, progress, self.items_again, self._bytes_again]
+        return [counts, progress, self.items_again, self._bytes_again, self._open]
 
     def take_up(self, facts: Sequence[Any]) -> None:
         """Go on after the pages of an earlier reading."""
-        counts, (position, seen, written, old_keys), self.items_again, self._bytes_again = facts
+        counts, (position, seen, written, old_keys), self.items_again, self._bytes_again, self._open = facts
         count = self._read
         count.pages, count.read_units, count.part_units, count.part_size = counts
         moved = {"position": position, "seen": seen, "written": written, "old_keys": old_keys}

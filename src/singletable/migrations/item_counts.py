@@ -100,6 +100,10 @@ class ItemCounts:
         """Whether there is anything to count."""
         return self.whole or bool(self.differences)
 
+    def anew(self) -> ItemCounts:
+        """The same, before any item."""
+        return ItemCounts(self.table, self.differences, whole=self.whole)
+
     def counted(self) -> list[Counted]:
         """The differences with counts."""
         return list(self._counted.values())
@@ -108,6 +112,14 @@ class ItemCounts:
         """Go on from the counts of an earlier reading."""
         self.seen, self.values = seen, {*values}
         self._counted = {difference.difference.place: difference for difference in counted}
+
+    def add(self, seen: int, counted: Iterable[Counted]) -> None:
+        """Add the counts of other items."""
+        self.seen += seen
+        for more in counted:
+            before = self._counted.get(more.difference.place, Counted(more.difference, 0))
+            keys = (*before.keys, *more.keys)[:_EXAMPLES]
+            self._counted[more.difference.place] = replace(before, items=before.items + more.items, keys=keys)
 
     def look(self, items: Iterable[Item], now: float) -> None:
         """Count some items."""

@@ -1,5 +1,5 @@
-"""The items of migrations in a table: the record of its model, the lease of its applies, the progress of fills, and the
-processes that share a rate."""
+"""The items of migrations in a table: the record of its model, the lease of its applies, the progress of fills, the
+counts of a plan that was a job, and the processes that share a rate."""
 
 from __future__ import annotations
 
@@ -90,6 +90,22 @@ class ApplyLease(ToolItem, word="apply"):
     def only() -> tuple[str, ...]:
         """Who changes the table."""
         return ("lease",)
+
+
+class PlanCounts(ToolItem, word="plan"):
+    """The counts of the last plan that was a job."""
+
+    job: str
+    work: str
+    """A digest of all that decides what is counted, and of the form of this item."""
+    packed: bytes
+    """The counts, compressed: at most 350 KB."""
+
+    @ToolKey
+    @staticmethod
+    def only() -> tuple[str, ...]:
+        """The counts of the last plan that was a job."""
+        return ("counts",)
 
 
 class SharedBudget(ToolItem, word="rate"):

@@ -34,6 +34,8 @@ _KEEP_SECONDS: Final = 5.0
 """The time between two writes of the file: a kill loses so much of a reading."""
 KEPT_SECONDS: Final = 24 * 3600.0
 """The age from which on a reading is not taken."""
+_PAGE: Final = 1_000
+"""The most items of a page, of a reading that looks for nothing but what the declaration can't read."""
 T = TypeVar("T")
 
 
@@ -87,6 +89,8 @@ class CountsFile:
         self.fill: Callable[[], Mapping[str, Any]] = dict
         self.keeps_progress = True
         """False for a reading that can't go on: only its end is kept."""
+        self.of_job: KeptCounts | None = None
+        """The counts of a job of the same work: they are taken in place of what the file has."""
         self.ended_at: float | None = None
         """When the earlier reading ended whose counts were taken."""
         self.is_taken = False
@@ -126,6 +130,8 @@ class CountsFile:
         return kept
 
     def _load(self) -> KeptCounts | None:
+        if self.of_job is not None:
+            return self.of_job
         if self.path is None:
             return None
         try:
@@ -140,11 +146,17 @@ class CountsFile:
         return kept if kept.work == self.work and self._is_valid(kept) else None
 
     def _is_valid(self, kept: KeptCounts) -> bool:
-        is_young = 0 <= self.port.now() - kept.kept_at < KEPT_SECONDS
         if kept.ended_at is None:
-            return is_young and self.keeps_progress
+            return self._is_young(kept) and self.keeps_progress
+        return self.stands(kept) and not self.is_fresh
+
+    def stands(self, kept: KeptCounts) -> bool:
+        """Whether an ended reading of the same work stands for this one."""
         is_readable = not kept.counted and not kept.fill.get("whole", {}).get("unreadable")
-        return is_young and is_readable and not self.is_fresh and not self.refuses
+        return self._is_young(kept) and is_readable and not self.refuses
+
+    def _is_young(self, kept: KeptCounts) -> bool:
+        return 0 <= self.port.now() - kept.kept_at < KEPT_SECONDS
 
     async def patiently(self, work: Callable[[], Awaitable[T]]) -> T:
         """The result of reading that may be begun again, which is told where it waits."""
@@ -169,11 +181,15 @@ class CountsFile:
         if self.ended_at is None:
             self._replace((), b"", self.port.now())
 
+    def kept(self, segments: tuple[ScanSegment, ...], values: bytes, ended_at: float | None) -> KeptCounts:
+        """The present state."""
+        counts, times = self.counts, (ended_at, self.port.now())
+        return KeptCounts(self.work, segments, counts.seen, tuple(counts.counted()), values, self.fill(), *times)
+
     def _replace(self, segments: tuple[ScanSegment, ...], values: bytes, ended_at: float | None = None) -> None:
         if self.path is None:
             return
-        counts, times = self.counts, (ended_at, self.port.now())
-        kept = KeptCounts(self.work, segments, counts.seen, tuple(counts.counted()), values, self.fill(), *times)
+        kept = self.kept(segments, values, ended_at)
         part = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
         with _access(self.path, "written"):
             with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
@@ -200,6 +216,7 @@ class CountRun(ResumableRun[Sequence[ScanSegment], ItemCounts]):
     def __init__(self, port: Port, segments: Sequence[ScanSegment], kept: CountsFile) -> None:
         self.port, self.reading, self.state = port, kept.counts, segments
         self.store = self.kept = kept
+        self.page = _PAGE
 
     @property
     def is_over(self) -> bool:
@@ -212,7 +229,7 @@ class CountRun(ResumableRun[Sequence[ScanSegment], ItemCounts]):
     async def round(self) -> None:
         """The next page of each of the first segments."""
         now = self.state[:MOST_SEGMENTS]
-        pages = await self.kept.patiently(partial(scan_pages, self.port, self.reading.table, now))
+        pages = await self.kept.patiently(partial(scan_pages, self.port, self.reading.table, now, page=self.page))
         for page in pages:
             self.reading.look(page.items, self.port.now())
         self.state = advanced(self.state, pages)

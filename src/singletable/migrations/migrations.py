@@ -42,6 +42,7 @@ class Migrations:
         again: bool = False,
         progress: Callable[[PlanReading], object] | None = None,
         from_export: TableItems | None = None,
+        job: str | bool = True,
     ) -> Plan:
         """Predict `apply`: its steps in their order, each with the requests, units, time and money that it takes.
 
@@ -59,6 +60,10 @@ class Migrations:
         the same, for a day; `Plan.counted_at` says so. It counts again where items could not be read or where
         a difference may leave them so, or read otherwise, or with `again`.
 
+        The counts of a job, `Jobs(db, shop).begin("plan")`, are taken in the same way from an item of the table, for
+        one read more, on any machine; with `job=False` they are not. With its id they are taken even where they refuse
+        the plan: by who has waited for it. InvalidRequest for an id whose job has no counts of this plan.
+
         With `from_export`, as `export_of(shop, "s3://...")`, the items of that export are counted in place of the
         table's, for no read units; `Plan.as_of` is the moment that it shows. What items lack outside of themselves is
         not counted, and an apply of such a plan counts the table itself first. Corrupt for a damaged export;
@@ -74,7 +79,7 @@ class Migrations:
         options: Any = {"segments": segments, "rate": rate, "prices": prices, "sample": sample}
         check_texts(purge=purge)
         options |= {"accept": accept, "purge": purge, "begins": begins, "keep": keep, "again": again}
-        options |= {"progress": progress, "from_export": from_export}
+        options |= {"progress": progress, "from_export": from_export, "job": job}
         return self.db.run(plans.plan(self.db.port, self.table, **options))
 
     def recorded(self, *, before: bool = False) -> ModelDocument | None:

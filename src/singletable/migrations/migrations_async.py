@@ -41,6 +41,7 @@ class AsyncMigrations:
         again: bool = False,
         progress: Callable[[PlanReading], object] | None = None,
         from_export: TableItems | None = None,
+        job: str | bool = True,
     ) -> Plan:
         """Predict `apply`: its steps in their order, each with the requests, units, time and money that it takes.
 
@@ -58,6 +59,10 @@ class AsyncMigrations:
         the same, for a day; `Plan.counted_at` says so. It counts again where items could not be read or where
         a difference may leave them so, or read otherwise, or with `again`.
 
+        The counts of a job, `Jobs(db, shop).begin("plan")`, are taken in the same way from an item of the table, for
+        one read more, on any machine; with `job=False` they are not. With its id they are taken even where they refuse
+        the plan: by who has waited for it. InvalidRequest for an id whose job has no counts of this plan.
+
         With `from_export`, as `export_of(shop, "s3://...")`, the items of that export are counted in place of the
         table's, for no read units; `Plan.as_of` is the moment that it shows. What items lack outside of themselves is
         not counted, and an apply of such a plan counts the table itself first. Corrupt for a damaged export;
@@ -73,7 +78,7 @@ class AsyncMigrations:
         options: Any = {"segments": segments, "rate": rate, "prices": prices, "sample": sample}
         check_texts(purge=purge)
         options |= {"accept": accept, "purge": purge, "begins": begins, "keep": keep, "again": again}
-        options |= {"progress": progress, "from_export": from_export}
+        options |= {"progress": progress, "from_export": from_export, "job": job}
         return await self.db.run(plans.plan(self.db.port, self.table, **options))
 
     async def recorded(self, *, before: bool = False) -> ModelDocument | None:

@@ -7,7 +7,7 @@ item before and after it. With a sample it reads some of many small segments, an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import ceil
 from typing import Any, Final
 
@@ -45,6 +45,8 @@ from singletable.operations import MAX_BATCH_GET, Item, Scan
 from singletable.tables import Projected, size_units
 
 _COUNTS: Final = ("seen", "writes", "again", "pages", "gaps", "gap_requests")
+_OTHERS: Final = ("unreadable", "unknown")
+_UNITS: Final = ("read_units", "write_units")
 _MOST_SAMPLED_SEGMENTS: Final = 256
 _SAMPLED_BYTES: Final = 100_000
 """The least size of a sampled segment: each is read for itself, and rounded up."""
@@ -75,31 +77,23 @@ class FillCount(Struct, frozen=True):
         """The count for the whole table, from a part of it."""
         if self.share == 1.0:
             return self
-        numbers = {n: round(getattr(self, n) / self.share) for n in _COUNTS}
-        units = {n: round(getattr(self, n) / self.share, 1) for n in ("read_units", "write_units")}
-        others = {n: round(getattr(self, n) / self.share) for n in ("unreadable", "unknown")}
-        return replace(self, **numbers, **units, **others, share=1.0)
+        numbers = {n: round(getattr(self, n) / self.share) for n in (*_COUNTS, *_OTHERS)}
+        units = {n: round(getattr(self, n) / self.share, 1) for n in _UNITS}
+        return replace(self, **numbers, **units, share=1.0)
+
+    @staticmethod
+    def sum(counts: Iterable[FillCount]) -> FillCount:
+        """The count of all segments, from those of each."""
+        total = FillCount()
+        for one in counts:
+            numbers = {n: getattr(total, n) + getattr(one, n) for n in (*_COUNTS, *_OTHERS, *_UNITS)}
+            total = replace(total, **numbers, purged=Counter(total.purged) + Counter(one.purged))
+        return total
 
 
-async def count_fill(
-    port: Port,
-    table: Table,
-    indexes: Sequence[Projected],
-    segments: int,
-    sample: float | None,
-    size_bytes: int,
-    kept: CountsFile,
-    later: Mapping[Place, Item] = {},
-    purge: Purge | None = None,
-    with_gaps: bool = True,
-) -> FillCount:
-    """Predict a fill. Reads the table of about this size once, or about the share `sample`; `kept` counts the same
-    items. `later` has the library's own items that will be others before the fill, by their places.
-    `with_gaps` counts what items lack outside of themselves."""
-    chosen = segments_to_read(table, segments, sample, size_bytes)
-    run = FillForecast(port, table, indexes, chosen, kept, later, is_sample=sample is not None, purge=purge)
-    run.gaps = run.gaps if with_gaps else None
-    return _with_parts(await run.run(), table, segments, None if sample is not None else run.part_units)
+async def count_fill(run: FillForecast, segments: int) -> FillCount:
+    """Predict a fill in so many segments, by a reading of the table, or of a sample of it."""
+    return _with_parts(await run.run(), run.table, segments, None if run.is_sample else run.part_units)
 
 
 def segments_to_read(table: Table, segments: int, sample: float | None, size_bytes: int) -> Sequence[ScanSegment]:
@@ -113,7 +107,9 @@ def segments_to_read(table: Table, segments: int, sample: float | None, size_byt
 
 
 class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
-    """One reading of what a fill will read."""
+    """One reading of what a fill will read. `kept` counts the same items. `later` has the library's own items that will
+    be others before the fill, by their places. With `is_divided`, several processes read segments: it takes half of the
+    items that move to come again, also on an engine that scans by key, where one process puts pages together."""
 
     def __init__(
         self,
@@ -125,15 +121,17 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
         later: Mapping[Place, Item],
         *,
         is_sample: bool,
+        is_divided: bool = False,
         purge: Purge | None = None,
     ) -> None:
         self.port, self.table, self.indexes, self.state = port, table, indexes, segments
+        self.is_sample, self.page = is_sample, fill.PAGE
         self.reading, self.later = kept.counts, later
         self.store = self.kept = kept
         self.counted = FillCount(share=len(segments) / segments[0].of)
         self.gaps = flows.gaps_of(table) if purge is None else None
         self.need: Callable[[Table, Item, float], Need] = needed if purge is None else _after_fill(purge)
-        order = {"by_key": port.traits.scans_by_key, "is_sample": is_sample}
+        order = {"by_key": port.traits.scans_by_key and not is_divided, "is_sample": is_sample}
         self.whole: tuple[FillCount, float] | None = None
         """The count of an earlier reading that has ended, and its `part_units`."""
         self.made = set[int]()
@@ -177,7 +175,8 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
     async def round(self) -> None:
         """The next page of each of the first segments."""
         now = self.state[:MOST_SEGMENTS]
-        scans = [_Metered(page_scan(self.table, segment, fill.PAGE)) for segment in now]
+        asked = [self.pages[segment.number].asked(self.page) for segment in now]
+        scans = [_Metered(page_scan(self.table, segment, most)) for segment, most in zip(now, asked, strict=True)]
         pages = await self.kept.patiently(lambda: self.port.send_all(scans))
         needs = [[self.need(self.table, item, self.port.now()) for item in page.items] for page in pages]
         if self.gaps is not None:
@@ -186,9 +185,9 @@ class FillForecast(ResumableRun[Sequence[ScanSegment], FillCount]):
         for page in pages:
             self.reading.look(page.items, self.port.now())
         pages = [self._later_page(page) for page in pages]
-        for segment, page, own in zip(now, pages, needs, strict=True):
+        for segment, page, own, most in zip(now, pages, needs, asked, strict=True):
             own = [self._count(item, need) for item, need in zip(page.items, own, strict=True)]
-            again = self.pages[segment.number].add(page.items, own, page.after is None, page.read_units)
+            again = self.pages[segment.number].add(page.items, own, page.after is None, page.read_units, most)
             if self.gaps is not None and again:
                 await self._count_second_look(self.gaps, again)
         self.state = advanced(self.state, pages)

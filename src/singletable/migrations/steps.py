@@ -13,7 +13,7 @@ back from a plan is the plan of the former declaration: only the live table tell
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, auto
@@ -23,7 +23,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.flow import Port, Rate
-from singletable.foundation import Table
+from singletable.foundation import ScanSegment, Table
 from singletable.migrations.apply_lease import Held
 from singletable.migrations.kept_counts import CountsFile
 from singletable.migrations.model_document import ModelDocument
@@ -110,6 +110,8 @@ class Planning(Struct, frozen=True):
     """Counts the items that the prediction reads, and keeps its progress."""
     is_exported: bool = False
     """Whether the items are those of an export: then they are compared with nothing else."""
+    is_divided: bool = False
+    """Whether several processes read parts of the table."""
 
     def is_proof(self, kept: CountsFile) -> bool:
         """Whether the counts are of every item as it is now: then a step that nothing needs is left out."""
@@ -179,6 +181,10 @@ class Step(Struct, frozen=True, tag_field="kind"):
     def describe(self) -> tuple[str, ...]:
         """The work of the step, and its effects on programs, as sentences."""
         return self.what, *self.notes
+
+    def reading(self, planning: Planning, segments: Sequence[ScanSegment]) -> Any:
+        """The reading of segments that counts the items: a `ResumableRun`."""
+        raise NotImplementedError(self.name)
 
     async def predict(self, planning: Planning) -> StepPrediction:
         """The cost of the step, without time and money."""

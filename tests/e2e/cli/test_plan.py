@@ -97,6 +97,48 @@ def test_what_an_upcaster_sets_is_lacked_by_no_item(applied: Folder) -> None:
     assert "(attribute.required)\n" in sampled  # it has not counted all
 
 
+def test_a_plan_as_a_job(applied: Folder) -> None:
+    """It shows the plan of its counts; a plan and an apply after it, here or elsewhere, read nothing."""
+    change(applied)
+    plain = applied.run("plan", "shop.model")
+    ran = applied.run("plan", "shop.model", "--job", "--sections", "2")
+    assert (ran.code, ran.out.splitlines()[0]) == (2, "shop: 2 steps")  # a local engine's index is there by now
+    assert "rewrite items: customer to version 2\n" in ran.out
+    assert "shop: job plan-" in ran.err
+    assert "an earlier plan" not in ran.err
+    (job,) = json.loads(applied.run("job", "list", "shop.model", "--json").out)
+    writes = json.loads(applied.run("plan", "shop.model", "--json").out)[0]["steps"][0]["takes"]["items"]
+    assert (job["kind"], job["state"], job["result"]["writes"]) == ("plan", "ended", writes)
+    assert f"  2 fill shop: {writes} writes" in plain.out
+    late = applied.run("plan", "shop.model")
+    assert ("reading the table" in late.err, "shop: an earlier plan counted the items, at" in late.err) == (False, True)
+    assert "reading the table" in applied.run("plan", "shop.model", "--again").err
+    (state,) = (applied.path / "state" / "singletable" / "plans").iterdir()
+    state.unlink()  # as on another machine
+    applied_now = applied.run("apply", "shop.model")
+    assert (applied_now.code, "reading the table" in applied_now.err) == (0, False)
+    nothing = applied.run("plan", "shop.model", "--job")
+    assert (nothing.code, nothing.out, "no items are read" in nothing.err) == (0, "shop: nothing to do\n", True)
+
+
+def test_a_plan_as_a_job_is_refused_as_a_plan(applied: Folder) -> None:
+    path = applied.path / MODEL
+    path.write_text(path.read_text().replace("total: Decimal", "total: bool"))
+    plain = applied.run("plan", "shop.model")
+    ran = applied.run("plan", "shop.model", "--job", "--sections", "1")
+    assert (ran.code, plain.code) == (1, 1)
+    assert refusal_in(ran.err) == refusal_in(plain.err)
+    for options in (["--sample", "1%"], ["--segments", "2"], ["--purge", "x"], ["--from-export", "out"]):
+        refused = applied.run("plan", "shop.model", "--job", *options)
+        assert (refused.code, f"{options[0]} does not go with --job" in refused.err) == (2, True)
+    assert "Add --job" in applied.run("plan", "shop.model", "--sections", "2").err
+
+
+def refusal_in(text: str) -> str:
+    """What a plan was refused for, without the number of items that were read."""
+    return text[text.index("items that were read") :].partition("cost")[0]
+
+
 def test_a_sample(applied: Folder) -> None:
     change(applied)
     (plan,) = json.loads(applied.run("plan", "shop.model", "--sample", "50%", "--json").out)

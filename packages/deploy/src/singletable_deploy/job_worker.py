@@ -20,7 +20,7 @@ _ITEM_WRITES: Final = ("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckIte
 _JOB_WORDS: Final = ("job", "rate")
 """How the words of the items of jobs begin, and of the rates that their workers share."""
 _WRITING: Final = ("fill",)
-_READING: Final = ("check", "stats")
+_READING: Final = ("check", "plan", "stats")
 _GRANTED_APART: Final = ("collect",)
 _LONGEST: Final = 900
 """The most seconds that Lambda lets a function work."""
@@ -28,7 +28,7 @@ _LONGEST: Final = 900
 
 def works_on_jobs(table: Table, *kinds: str) -> Grant:
     """Work on jobs of a table: keep sections and rates, scan the table, and do what the kinds do. "fill" writes items,
-    also of the tables that items move to; "check" and "stats" read everything. For "collect" give
+    also of the tables that items move to; "check", "plan" and "stats" read everything. For "collect" give
     `collects_garbage(...)` too, for each class of documents. DeclarationError for other kinds."""
     known = (*_WRITING, *_READING, *_GRANTED_APART)
     wrong = [kind for kind in kinds if kind not in known]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from singletable.errors import Unavailable
 from singletable.flow import at_rate
-from singletable.foundation import Table, model_for, place_in, ready
+from singletable.foundation import ScanSegment, Table, model_for, place_in, ready
 from singletable.migrations.apply_lease import write_record
 from singletable.migrations.fill import Filled, fill
 from singletable.migrations.items import ModelRecord
 from singletable.migrations.model_document import ModelDocument, stale_types
-from singletable.migrations.prediction import FillCount, count_fill, requests_of
+from singletable.migrations.prediction import FillCount, FillForecast, count_fill, requests_of, segments_to_read
 from singletable.migrations.refusals import ApplyRefused
 from singletable.migrations.step_kinds.table_steps import record_units
 from singletable.migrations.steps import Applying, Compared, Estimate, Live, Planning, Step, StepPhase, StepPrediction
@@ -46,15 +46,10 @@ class FillItems(Step, frozen=True, tag="fill"):
 
     async def predict(self, planning: Planning) -> StepPrediction:
         assert planning.live is not None
-        port, table, sample = planning.port, planning.table, planning.sample
-        size = planning.live.description.bytes
-        indexes, kept = _indexes(table, planning.live), planning.kept
-        record = _toward(planning.record, planning.declared)
-        later = {} if record is None else _placed(table, record)
-        counted = await count_fill(
-            port, table, indexes, planning.segments, sample, size, kept, later, with_gaps=not planning.is_exported
-        )
-        if planning.is_proof(kept) and not counted.writes and not counted.gaps:
+        table, record = planning.table, _toward(planning.record, planning.declared)
+        chosen = segments_to_read(table, planning.segments, planning.sample, planning.live.description.bytes)
+        counted = await count_fill(self.reading(planning, chosen), planning.segments)
+        if planning.is_proof(planning.kept) and not counted.writes and not counted.gaps:
             return StepPrediction(None, _unread(counted))
         items, requests = counted.writes + counted.gaps, requests_of(counted, planning.segments)
         read_units = counted.read_units + 2.0  # the two reads of the parts
@@ -62,6 +57,23 @@ class FillItems(Step, frozen=True, tag="fill"):
         if record is not None:
             requests, units = requests + 1, units + record_units(table, record, planning.record)
         return StepPrediction(Estimate(items, requests, read_units, units), _unread(counted), record)
+
+    def reading(self, planning: Planning, segments: Sequence[ScanSegment]) -> FillForecast:
+        assert planning.live is not None
+        table, record = planning.table, _toward(planning.record, planning.declared)
+        later = {} if record is None else _placed(table, record)
+        run = FillForecast(
+            planning.port,
+            table,
+            _indexes(table, planning.live),
+            segments,
+            planning.kept,
+            later,
+            is_sample=planning.sample is not None,
+            is_divided=planning.is_divided,
+        )
+        run.gaps = None if planning.is_exported else run.gaps
+        return run
 
     async def run(self, applying: Applying) -> None:
         await ready(applying.bare, applying.table)

@@ -10,7 +10,7 @@ from singletable.migrations.apply_lease import Held, record_of
 from singletable.migrations.fill import Filled, fill
 from singletable.migrations.items import ModelRecord
 from singletable.migrations.model_document import ModelDocument, read_document
-from singletable.migrations.prediction import count_fill, requests_of
+from singletable.migrations.prediction import FillForecast, count_fill, requests_of, segments_to_read
 from singletable.migrations.purge import Purge, purge_of
 from singletable.migrations.step_kinds.table_steps import RecordModel, record_units
 from singletable.migrations.steps import Applying, Compared, Estimate, Planning, Step, StepPhase, StepPrediction
@@ -40,8 +40,10 @@ class PurgeRemains(Step, frozen=True, tag="purge"):
         assert planning.live is not None
         port, table, sample = planning.port, planning.table, planning.sample
         size, kept = planning.live.description.bytes, planning.kept.of("purge")
-        indexes = projected_in(table.definition)
-        counted = await count_fill(port, table, indexes, planning.segments, sample, size, kept, purge=self.remains)
+        indexes, chosen = projected_in(table.definition), segments_to_read(table, planning.segments, sample, size)
+        is_sample = sample is not None
+        run = FillForecast(port, table, indexes, chosen, kept, {}, is_sample=is_sample, purge=self.remains)
+        counted = await count_fill(run, planning.segments)
         if planning.is_proof(kept) and not counted.writes:
             return StepPrediction(None)
         requests, units = requests_of(counted, planning.segments), counted.write_units
