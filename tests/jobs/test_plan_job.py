@@ -93,11 +93,11 @@ def told(db: Database, table: Table, accept: Any = (), **options: Any) -> Any:
     return [(step.name, step.takes.items) for step in plan.steps], plan.left, plan.accepted, plan.differences
 
 
-def counted_by_job(db: Database, table: Table, accept: Any = (), **options: Any) -> str:
+def counted_by_job(db: Database, table: Table, accept: Any = (), sections: int = 3, **options: Any) -> str:
     """The id of a job that has counted."""
     jobs = Jobs(db, table)
-    done = jobs.run(jobs.begin("plan", {"accept": accept}, sections=3).id, signals=False, **options)
-    assert (done.state, done.over) == ("ended", 3)
+    done = jobs.run(jobs.begin("plan", {"accept": accept}, sections=sections).id, signals=False, **options)
+    assert (done.state, done.over) == ("ended", sections)
     return done.id
 
 
@@ -185,9 +185,9 @@ def test_killed_at_every_request_nothing_is_counted_twice(
     assert told(db, table, accept, job=ended[0]) == plain
 
 
-@pytest.mark.parametrize("keep_seconds", [0.0, pytest.param(30.0, marks=pytest.mark.soak)])
-def test_each_answer_in_turn_is_lost(monkeypatch: pytest.MonkeyPatch, keep_seconds: float) -> None:
-    monkeypatch.setattr(PlanWork, "keep_seconds", keep_seconds)
+@pytest.mark.parametrize("sections", [1, pytest.param(3, marks=pytest.mark.soak)])
+def test_each_answer_in_turn_is_lost(monkeypatch: pytest.MonkeyPatch, sections: int) -> None:
+    monkeypatch.setattr(PlanWork, "keep_seconds", 0.0)
     table, results, lost, was_lost = CHANGES["another type, with index keys"][0], list[Any](), 0, True
     while was_lost:
         lost += 1
@@ -195,7 +195,7 @@ def test_each_answer_in_turn_is_lost(monkeypatch: pytest.MonkeyPatch, keep_secon
             faults = Faults()
             make_faulty(db.port, faults)
             faults.add(Rule(Match(nth=lost), ApplyThenCut()))
-            results.append(told(db, table, job=counted_by_job(db, table, at_once=1)))
+            results.append(told(db, table, job=counted_by_job(db, table, sections=sections, at_once=1)))
             was_lost = bool(faults.actions)
     assert lost > 20
     assert [each for each in results if each != results[-1]] == []

@@ -1,4 +1,4 @@
-"""Stats and an export by two processes, one of which is killed: the result is that of one process alone."""
+"""Stats, a plan and an export by two processes after one was killed: the result is that of one process alone."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from singletable import connect
 from singletable.exchange import DirectoryStore, Exports, read_manifest
 from singletable.jobs import Jobs, JobStatus
+from singletable.migrations import Migrations
 from singletable.reports import Stats, TableShape
 from tests.jobs import people
 from tests.jobs.people import put_people
@@ -47,6 +48,10 @@ def test_two_processes(tmp_path: Path) -> None:
         plain, exported = Stats(db, new).read(), Exports(db, new).export(tmp_path / "plain").manifest
         assert exported is not None
         assert msgspec.convert(by_two(url, "stats", {}).result, TableShape) == plain
+        planned = Migrations(db, new).plan(job=False).steps
+        named = by_two(url, "plan", {}).id
+        late = Migrations(db, new).plan(job=named).steps
+        assert [(step.name, step.takes.items) for step in late] == [(step.name, step.takes.items) for step in planned]
         done = by_two(url, "export", {"to": str(tmp_path / "job"), "personal": True})
         manifest = read_manifest(DirectoryStore(tmp_path / "job"))
         assert done.result is not None

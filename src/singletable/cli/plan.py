@@ -32,9 +32,11 @@ from singletable.migrations import (
     prices_of,
     read_prices,
 )
-from singletable.migrations.inspect import document_of, reads_items
+from singletable.migrations.inspect import document_of, predict_reading
 
 THERE_IS_A_PLAN = 2
+_ALONE = "from_export", "sample", "segments", "purge", "keep"
+"""Options of a plan that is read by one process."""
 
 accept_option = click.option(
     "--accept",
@@ -121,7 +123,7 @@ def plan(
         differs = show_versions(ctx, module, old or TABLE, new, as_json=as_json, only_back=only_back)
         ctx.exit(THERE_IS_A_PLAN if differs else 0)
     with session_of(ctx).connect_to_read() as db:
-        prices, as_job = prices_for(db, options["price"]), is_job(options, "from_export", "sample", "segments", "purge")
+        prices, as_job = prices_for(db, options["price"]), is_job(options, *_ALONE)
         with output.MeteredBlock(db) as cost:
             tables = tables_to_make(db, module)
             options |= {"from_export": export_named(options, tables), "fresh": True}
@@ -170,8 +172,10 @@ def _counted_by_job(
     from singletable.jobs import Jobs
 
     accept = options["accept"]
-    if not db.run(reads_items(db.port, table, accept)):
+    takes = db.run(predict_reading(db.port, table, accept))
+    if takes is None:
         return {}
+    _ShownReading(db, table, yes=options["yes"]).begins(takes)
     jobs, bounds = Jobs(db, table), {**options, "rate": None}  # --rate is that of the apply, whose time is shown
     status = begin_and_work(jobs, "plan", {"accept": accept}, bounds, as_json=as_json)
     if status.state != "ended":

@@ -23,11 +23,6 @@ from singletable.migrations.preparation import Prepared, prepare
 from singletable.migrations.steps import Planning
 
 
-async def reads_items(port: Port, table: Table, accept: Accepted) -> bool:
-    """Whether a plan of a table reads its items. A few requests."""
-    return (await prepare(port, table, accept)).counts_items
-
-
 class PlanSections:
     """The counts that a plan needs, for sections of the table."""
 

@@ -94,6 +94,13 @@ async def plan(
     )
 
 
+async def predict_reading(port: Port, table: Table, accept: Accepted) -> Estimate | None:
+    """The cost of reading a table for a plan, by the service's last count; None for a plan that reads no items. A few
+    requests."""
+    known = await prepare(port, table, accept)
+    return _reading_cost(known, CountsFile(port, None, "", known.reading), segments_of(port, table, None), None)
+
+
 async def outline(port: Port, table: Table, purge: Sequence[str] = ()) -> tuple[Plan, Any]:
     """The same with the record, without what the steps take, and without counting: a few requests, whatever the table's
     size."""

@@ -104,6 +104,7 @@ def test_a_plan_as_a_job(applied: Folder) -> None:
     ran = applied.run("plan", "shop.model", "--job", "--sections", "2")
     assert (ran.code, ran.out.splitlines()[0]) == (2, "shop: 2 steps")  # a local engine's index is there by now
     assert "rewrite items: customer to version 2\n" in ran.out
+    assert "shop: reading the table: the service gives no size" in ran.err
     assert "shop: job plan-" in ran.err
     assert "an earlier plan" not in ran.err
     (job,) = json.loads(applied.run("job", "list", "shop.model", "--json").out)
@@ -128,9 +129,9 @@ def test_a_plan_as_a_job_is_refused_as_a_plan(applied: Folder) -> None:
     ran = applied.run("plan", "shop.model", "--job", "--sections", "1")
     assert (ran.code, plain.code) == (1, 1)
     assert refusal_in(ran.err) == refusal_in(plain.err)
-    for options in (["--sample", "1%"], ["--segments", "2"], ["--purge", "x"], ["--from-export", "out"]):
-        refused = applied.run("plan", "shop.model", "--job", *options)
-        assert (refused.code, f"{options[0]} does not go with --job" in refused.err) == (2, True)
+    for name, value in {"sample": "1%", "segments": "2", "purge": "x", "from-export": "out", "keep": "f"}.items():
+        refused = applied.run("plan", "shop.model", "--job", f"--{name}", value)
+        assert (refused.code, f"--{name} does not go with --job" in refused.err) == (2, True)
     assert "Add --job" in applied.run("plan", "shop.model", "--sections", "2").err
 
 
