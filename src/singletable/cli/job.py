@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _module = click.argument("module", metavar="MODULE[:NAME]")
 _id = click.argument("id", metavar="ID")
-_STOPPED = 3
-"""Exit code of a worker that ended before its job: it was stopped, or the job is cancelled."""
+_FAILED, _STOPPED = 1, 3
+"""Exit codes of a worker that ended before its job: the job has failed; it was stopped, or the job is cancelled."""
 _TELLS_NOTHING = frozenset({"export"})
 """Kinds whose lines are not for people: the files of an export."""
 
@@ -51,7 +51,7 @@ def run(
     """Work on a job, until it has ended or is cancelled, or until SIGTERM.
 
     Any number of processes do this at the same time, on any number of machines. One that is killed loses the rounds
-    that it was at, which others do again. The exit code is 3 where the job has not ended.
+    that it was at, which others do again. The exit code is 1 where the job has failed, and 3 where it has not ended.
     """
     from singletable.jobs import Jobs
 
@@ -63,8 +63,7 @@ def run(
             status = _work_on(jobs, id, at_once=at_once, lease_seconds=lease, as_json=as_json)
     _tell(jobs.table, status, as_json=as_json)
     cost.print()
-    if status.state != "ended":
-        ctx.exit(_STOPPED)
+    _exit_unended(ctx, [status])
 
 
 @job.command("list")
@@ -120,7 +119,7 @@ def pause(ctx: click.Context, module: str, id: str, as_json: bool, by: str) -> N
 @options_anywhere("rate", "read-rate", "--cap", "--read-cap", "json", "db")
 @click.pass_context
 def resume(ctx: click.Context, /, module: str, id: str, as_json: bool, **options: Any) -> None:
-    """Go on with a job that is paused. A job that reached a cap needs a larger one.
+    """Go on with a job that is paused, or has failed. A job that reached a cap needs a larger one.
 
     Workers that run keep the rates that they began with.
     """
@@ -164,7 +163,8 @@ def run_as_job(
     source: Database | None = None,
 ) -> list[JobStatus]:
     """Begin a job for each table, or go on with the one of the same work, and work on it to its end. Its lines follow
-    as JSON, one by one. The exit code is 3 where it has not ended, else 1 where it found what needs a person."""
+    as JSON, one by one. The exit code is 3 where it has not ended, else 1 where it failed, or found what needs a
+    person."""
     from singletable.jobs import Jobs
 
     statuses, personal = list["JobStatus"](), options.get("personal", False)
@@ -177,8 +177,7 @@ def run_as_job(
                 click.echo(output.json_text(line))
             statuses.append(status)
     cost.print()
-    if any(status.state != "ended" for status in statuses):
-        ctx.exit(_STOPPED)
+    _exit_unended(ctx, statuses)
     if any(status.result and status.result.get("found") for status in statuses):
         ctx.exit(1)
     return statuses
@@ -193,10 +192,16 @@ def begin_and_work(
     return _work_on(jobs, begun.id, as_json=as_json)
 
 
-def exit_stopped(ctx: click.Context, jobs: Jobs, status: JobStatus, *, as_json: bool) -> None:
+def exit_unended(ctx: click.Context, jobs: Jobs, status: JobStatus, *, as_json: bool) -> None:
     """End a command whose job has not ended."""
     _tell(jobs.table, status, as_json=as_json)
-    ctx.exit(_STOPPED)
+    _exit_unended(ctx, [status])
+
+
+def _exit_unended(ctx: click.Context, statuses: Sequence[JobStatus]) -> None:
+    states = {status.state for status in statuses}
+    if states - {"ended"}:
+        ctx.exit(_FAILED if states <= {"ended", "failed"} else _STOPPED)
 
 
 def _bounds(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -298,6 +303,8 @@ def _tell(table: Table, status: JobStatus, *, as_json: bool, personal: bool = Fa
         click.echo(f"  section {each.section}: its worker's last sign of life {each.beat_seconds:.1f} s ago")
     for trouble in status.troubles:
         click.echo(f"  a worker left a section with {output.clean(trouble)}: run one, and it says more")
+    if status.state == "failed":
+        click.echo("  mend the cause, then: singletable job resume, and job run. Or: job cancel")
     result = _result(table, status, personal=personal)
     if result is not None and status.kind == "stats":
         tell_shape(result)

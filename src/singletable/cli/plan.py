@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from rich.status import Status
 
 from singletable.cli import output
-from singletable.cli.job import begin_and_work, exit_stopped, is_job
+from singletable.cli.job import begin_and_work, exit_unended, is_job
 from singletable.cli.lookup import module_of, tables_of, tables_to_make
 from singletable.cli.session import export_named, options_anywhere, rate_of, session_of
 from singletable.cli.stats import confirm_cost
@@ -179,7 +179,7 @@ def _counted_by_job(
     jobs, bounds = Jobs(db, table), {**options, "rate": None}  # --rate is that of the apply, whose time is shown
     status = begin_and_work(jobs, "plan", {"accept": accept}, bounds, as_json=as_json)
     if status.state != "ended":
-        exit_stopped(ctx, jobs, status, as_json=as_json)
+        exit_unended(ctx, jobs, status, as_json=as_json)
     return {"counted_by": status.id}
 
 

@@ -3,6 +3,7 @@
 * a section, its lines and its state have their job
 * a job that has ended has no section that is not over
 * a job that runs has had a worker within a day
+* no job has failed
 """
 
 from __future__ import annotations
@@ -63,6 +64,8 @@ class JobCheck(ItemCheck):
         state = JobState(job.state)
         if state is JobState.PAUSED or state is JobState.CANCELLED:
             return []
+        if state is JobState.FAILED:
+            return [finding_in(job, "job.failed", f"it has failed: {job.why}")]
         parts = await self._parts(port, job)
         if state is JobState.ENDED:
             left = job.sections - sum(part.is_over for part in parts)

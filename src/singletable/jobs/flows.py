@@ -111,7 +111,7 @@ async def run(
     """Work on a job until it has ended or was cancelled, or until the worker is to stop."""
     table, store = place.table, JobStore(port, place.table)
     job, work = await patiently(port, partial(_taken_up, port, place, store, job_id))
-    if JobState(job.state).is_final:
+    if JobState(job.state).ends_workers:
         return await _status(store, table, job)
     with stopping(stop, signals) as asked:
         return await JobWorker(port, table, work, store, job, UNGATED, options, asked, progress).run()
@@ -124,7 +124,8 @@ async def pause(port: Port, table: Table, job_id: str, *, by: str = "") -> JobSt
 
 
 async def resume(port: Port, table: Table, job_id: str, bounds: JobBounds) -> JobStatus:
-    """Let workers go on, within new bounds where they are given. A read and a write."""
+    """Let workers go on, within new bounds where they are given. A read and a write. A section that failed may fail
+    once more: then the job has failed again."""
     return await _change(port, table, job_id, JobEvent.RESUME, "", bounds)
 
 
@@ -176,7 +177,7 @@ async def _taken_up(port: Port, place: JobPlace, store: JobStore, job_id: str) -
     await store.ready()
     job = await _known(store, job_id)
     work = await _work(port, place, job)
-    if not JobState(job.state).is_final:
+    if not JobState(job.state).ends_workers:
         await work.begin(port)
     return job, work
 
@@ -207,7 +208,8 @@ async def _change(port: Port, table: Table, job_id: str, event: JobEvent, why: s
     while True:
         job = await _known(store, job_id)
         state = JobState(job.state)
-        if state.is_final or (event is JobEvent.RESUME and state is JobState.RUNNING):
+        is_so = (event, state) in ((JobEvent.RESUME, JobState.RUNNING), (JobEvent.PAUSE, JobState.FAILED))
+        if state.is_final or is_so:
             if (state is JobState.ENDED and event is not JobEvent.RESUME) or (
                 state.is_final and event is JobEvent.RESUME
             ):

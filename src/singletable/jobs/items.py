@@ -32,7 +32,7 @@ class JobItem(ToolItem, word="job"):
     by: str = ""
     state: str = "running"
     why: str = ""
-    """The reason for its pause or its end, for people."""
+    """The reason for its pause, its failure or its end, for people."""
     ended_at: datetime | None = None
     paused_at: datetime | None = None
     paused_seconds: float = 0.0
@@ -87,6 +87,8 @@ class JobPart(ToolItem, word="job_part"):
     write_units: float = 0.0
     trouble: str = ""
     """The error at which it was released last, without values."""
+    failures: int = 0
+    """How often its work has raised since a round of it was kept."""
 
     @ToolKey
     @staticmethod

@@ -30,9 +30,9 @@ class JobStatus(Struct, frozen=True):
     options: Mapping[str, Any]
     table: str
     state: str
-    """`running`, `paused`, `cancelled` or `ended`."""
+    """`running`, `paused`, `failed`, `cancelled` or `ended`."""
     why: str
-    """Why it is paused, or who cancelled it."""
+    """Why it is paused or failed, or who cancelled it."""
     by: str
     begun_at: datetime
     ended_at: datetime | None

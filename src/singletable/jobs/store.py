@@ -144,11 +144,12 @@ class JobStore:
             write_units=part.write_units + write_units,
             beat_at=instant(self.port.now()),
             trouble="",
+            failures=0,
         )
 
-    async def release(self, part: JobPart, trouble: str = "") -> None:
-        """Leave a section to others; nothing where the lease was lost."""
-        await self._held(part, LeaseEvent.RELEASE, None, owner="", trouble=trouble)
+    async def release(self, part: JobPart, trouble: str = "", failures: int = 0) -> JobPart | None:
+        """Leave a section to others; None where the lease was lost: it stays as it is."""
+        return await self._held(part, LeaseEvent.RELEASE, None, owner="", trouble=trouble, failures=failures)
 
     async def drop_unkept(self, part: JobPart) -> None:
         """Delete the lines that the owner before wrote and did not keep: it ended in between. A read, if there are

@@ -10,6 +10,9 @@ Any number of processes do this at the same time. One that is killed loses the r
 does it again. One that stood still for longer than its lease sends nothing more for that section (`held_port`), and
 keeps nothing of it.
 
+A worker whose section raises ends with that error, and others take the section. A section that has raised three times
+in a row makes the job `failed`: its workers end, and a person resumes it, or cancels it.
+
 Between two rounds a worker stops if it was asked to, and if the job is paused or cancelled, which it notices within
 `LOOK_SECONDS`. A hold of the table stops none: a person began the job there, and the target of a copy is held by it.
 """
@@ -25,7 +28,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from singletable.errors import InvalidRequest, SingletableError
+from singletable.errors import PASSING, Denied, InvalidRequest, NotConfigured, SingletableError
 from singletable.events import LeaseLost, LeaseTaken
 from singletable.flow import (
     Gate,
@@ -43,6 +46,7 @@ from singletable.jobs.held_port import HeldPort, SectionLost
 from singletable.jobs.held_section import HeldSection
 from singletable.jobs.items import JobItem, JobPart
 from singletable.jobs.limits import JobLimits
+from singletable.jobs.refusals import JobRefused
 from singletable.jobs.states import JobEvent, JobState
 from singletable.jobs.status import JobStatus, status_of
 from singletable.jobs.store import AT_ONCE, JobStore
@@ -54,6 +58,10 @@ LOOK_SECONDS: Final = 3.0
 IDLE_SECONDS: Final = 1.0
 """Between two looks at sections that others have, and at the job, where there is nothing to do."""
 _SLICE_SECONDS: Final = 0.1
+MOST_FAILURES: Final = 3
+"""How often the work of one section may raise, before a round of it is kept: then the job has failed."""
+OF_THE_PROCESS: Final = (*PASSING, Denied, NotConfigured, JobRefused, MemoryError)
+"""Errors that another process may not have, or a later try: a section does not fail by them."""
 
 Progress = Callable[[JobStatus], object]
 
@@ -123,7 +131,7 @@ class JobWorker:
 
     async def _step(self) -> bool:
         await self._read_job()
-        if JobState(self.job.state).is_final:
+        if JobState(self.job.state).ends_workers:
             return False
         if self.job.state == JobState.PAUSED.value:
             return await self._idle()
@@ -263,7 +271,7 @@ class JobWorker:
     # --- one section --------------------------------------------------------------------------------------------------
     async def _do(self, held: HeldSection) -> None:
         """Round after round, until the section is over, or the worker has to leave it."""
-        trouble = ""
+        trouble, failures = "", held.part.failures
         try:
             await self._take_up(held)
             while not held.part.is_over and not held.is_lost and await self._goes_on():
@@ -276,6 +284,7 @@ class JobWorker:
             held.is_lost = True
         except Exception as error:
             trouble = error.code if isinstance(error, SingletableError) else type(error).__name__
+            failures = held.part.failures + (not isinstance(error, OF_THE_PROCESS))
             raise
         finally:
             self._held.pop(held.part.section, None)
@@ -283,7 +292,7 @@ class JobWorker:
             if held.is_lost:
                 self.port.events.emit(LeaseLost(worker=self.kernel.name, lease=f"section {held.part.section}"))
             elif not held.part.is_over:
-                await self._release(held, trouble)
+                await self._release(held, trouble, failures)
 
     async def _take_up(self, held: HeldSection) -> None:
         """Give the work the section's state; delete what an owner before left."""
@@ -295,11 +304,22 @@ class JobWorker:
         if held.part.section != self.job.sections:
             self.work.take_up(held.part.section, held.part.fence, state)
 
-    async def _release(self, held: HeldSection, trouble: str) -> None:
+    async def _release(self, held: HeldSection, trouble: str, failures: int) -> None:
+        """Leave a section to others. One whose work has raised too often ends the work on the job."""
         try:
-            await self.store.release(held.part, trouble)
+            left = await self.store.release(held.part, trouble, failures)
+            if left is not None and trouble and failures >= MOST_FAILURES:
+                await self._fail(left)
         except SingletableError as error:
             self.kernel.note("a section was not released: it is free when its lease has expired", error)
+
+    async def _fail(self, part: JobPart) -> None:
+        job, now = await self.store.read(part.job), instant(self.port.now())
+        if job is None or JobState(job.state).ends_workers:
+            return
+        what = "its end" if part.section == job.sections else f"section {part.section}"
+        why = f"{what} failed {part.failures} times, the last time with {part.trouble}"
+        self.job = await self.store.change(job, JobEvent.FAIL, why=why, paused_at=job.paused_at or now) or job
 
     async def _goes_on(self) -> bool:
         """Whether the next round may begin."""

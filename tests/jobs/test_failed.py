@@ -1,0 +1,167 @@
+"""A job whose section always raises: its workers end, and a person decides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from singletable import Database, InvalidValue, connect
+from singletable.cli.app import app as program
+from singletable.errors import Denied
+from singletable.jobs import JobRefused, Jobs, worker as workers
+from singletable.jobs.fill_job import FillWork
+from singletable.jobs.states import JobEvent
+from singletable.jobs.store import JobStore
+from singletable.jobs.work import Round
+from singletable.layers import checks_of
+from tests.jobs.people import is_filled, put_people
+from tests.migrations import models as new_module
+from tests.migrations.models import new
+from tests.migrations.watching import before_each
+
+ROUND, END = FillWork.round, FillWork.end
+
+
+def findings(db: Database) -> list[str]:
+    found = db.check(new, *checks_of(new, db.target.seal))
+    return [f"{one.code}: {one.what}" for one in found if one.code.startswith("job.")]
+
+
+def fail_at(patched: pytest.MonkeyPatch, section: int, error: Exception) -> None:
+    """Have each round of a section raise; of the end, where it is -1."""
+
+    async def round(self: FillWork, port: Any, number: int, *args: Any) -> Round:
+        if number == section:
+            raise error
+        return await ROUND(self, port, number, *args)
+
+    async def end(self: FillWork, *args: Any) -> Any:
+        if section == -1:
+            raise error
+        return await END(self, *args)
+
+    patched.setattr(FillWork, "round", round)
+    patched.setattr(FillWork, "end", end)
+
+
+def fail(jobs: Jobs, job: str, times: int, error: type[Exception] = ValueError) -> None:
+    for _ in range(times):
+        with pytest.raises(error, match="of Ada"):
+            jobs.run(job, at_once=1)
+
+
+@pytest.mark.parametrize(("section", "what"), [(2, "section 2"), (-1, "its end")])
+def test_it_fails_at_the_third_time_and_ends_once_it_is_mended(
+    db: Database, monkeypatch: pytest.MonkeyPatch, section: int, what: str
+) -> None:
+    jobs = Jobs(db, new)
+    job = jobs.begin("fill", sections=4)
+    with monkeypatch.context() as patched:
+        fail_at(patched, section, ValueError("the name of Ada"))
+        fail(jobs, job.id, 2)
+        assert (jobs.show(job.id).state, findings(db)) == ("running", [])
+        fail(jobs, job.id, 1)
+        failed = jobs.show(job.id)
+        assert (failed.state, failed.why) == ("failed", f"{what} failed 3 times, the last time with ValueError")
+        assert (failed.held, failed.result, failed.seconds_left) == ((), None, None)
+        with db.meter() as meter:
+            assert jobs.run(job.id).state == "failed"  # no worker waits
+        assert meter.write_units == 0
+        assert jobs.begin("fill", sections=4).id == job.id  # the same work is not begun beside it
+        assert jobs.pause(job.id).state == "failed"
+        assert findings(db) == [f"job.failed: it has failed: {failed.why}"]
+
+        assert (jobs.resume(job.id).state, findings(db)) == ("running", [])
+        fail(jobs, job.id, 1)
+        assert jobs.show(job.id).why == f"{what} failed 4 times, the last time with ValueError"
+    jobs.resume(job.id)
+    done = jobs.run(job.id)
+    assert (done.state, done.seen >= 120, done.why, is_filled(db)) == ("ended", True, "", True)
+    assert db.check(new, *checks_of(new, db.target.seal)) == []
+    with pytest.raises(JobRefused):
+        jobs.resume(job.id)
+
+
+def test_a_failed_one_may_be_cancelled(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = Jobs(db, new)
+    job = jobs.begin("fill", sections=1)
+    fail_at(monkeypatch, 0, ValueError("the name of Ada"))
+    fail(jobs, job.id, 3)
+    assert jobs.cancel(job.id, by="ada").state == "cancelled"
+    assert findings(db) == []
+    assert jobs.begin("fill", sections=1).id != job.id
+
+
+def test_what_another_process_may_do_is_no_failure(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = Jobs(db, new)
+    job = jobs.begin("fill", sections=1)
+    fail_at(monkeypatch, 0, Denied("the role of Ada"))
+    fail(jobs, job.id, 5, Denied)
+    shown = jobs.show(job.id)
+    assert (shown.state, shown.troubles) == ("running", ("denied",))
+
+
+def test_the_error_of_an_item_is_named_by_its_code(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = Jobs(db, new)
+    job = jobs.begin("fill", sections=1)
+    fail_at(monkeypatch, 0, InvalidValue("a value of Ada"))
+    fail(jobs, job.id, 3, InvalidValue)
+    assert jobs.show(job.id).why == f"section 0 failed 3 times, the last time with {InvalidValue.code}"
+
+
+def test_a_kept_round_begins_the_count_anew(db: Database) -> None:
+    job, store = Jobs(db, new).begin("fill", sections=1), JobStore(db.port, new)
+    part = db.run(store.take(job.id, 0, None, "first"))
+    assert part is not None
+    part = db.run(store.release(part, "ValueError", 2))
+    part = db.run(store.take(job.id, 0, part, "second"))
+    assert part is not None
+    assert (part.failures, part.trouble) == (2, "ValueError")
+    part = db.run(store.keep(part, Round({"pk": {"S": "x"}}, False), 0.0, 0.0))
+    assert part is not None
+    assert (part.failures, part.trouble) == (0, "")
+
+
+def test_others_end_where_one_has_found_that_it_failed(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.0)
+    jobs, store = Jobs(db, new), JobStore(db.port, new)
+    job = jobs.begin("fill", sections=4)
+    waiting = ["to fail"]
+
+    def fail_it(operation: Any) -> None:
+        if type(operation).__name__ == "Scan" and waiting:  # the first round of the first section
+            waiting.clear()
+            stored = db.run(store.read(job.id))
+            assert stored is not None
+            db.run(store.change(stored, JobEvent.FAIL, why="section 3 failed"))
+
+    with monkeypatch.context() as patched:
+        before_each(db, patched, fail_it)
+        shown = jobs.run(job.id, at_once=1)
+    assert (shown.state, shown.held, shown.over) == ("failed", (), 1)
+    jobs.resume(job.id)
+    assert jobs.run(job.id).state == "ended"
+
+
+def test_the_command_says_what_to_do(tmp_path: Path) -> None:
+    place = f"local:{tmp_path / 'people.db'}"
+
+    def run(*arguments: str) -> Any:
+        return CliRunner().invoke(program, ["--db", place, "job", *arguments])
+
+    with connect(place) as db, pytest.MonkeyPatch.context() as patched:
+        put_people(db, 2)
+        jobs = Jobs(db, new)
+        job = jobs.begin("fill", sections=1)
+        fail_at(patched, 0, ValueError("the name of Ada"))
+        fail(jobs, job.id, 3)
+        ran = run("run", f"{new_module.__name__}:new", job.id)
+    assert ran.exit_code == 1
+    assert "failed, section 0 failed 3 times, the last time with ValueError" in ran.output
+    assert "singletable job resume" in ran.output
+    assert "Ada" not in ran.output
+    assert run("resume", f"{new_module.__name__}:new", job.id).exit_code == 0
+    assert run("run", f"{new_module.__name__}:new", job.id).exit_code == 0
