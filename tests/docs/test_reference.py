@@ -16,6 +16,7 @@ from singletable.flow import FlowSuspended
 from singletable.graph import EdgeMoved
 from singletable.graph.check import GraphCheck
 from singletable.jobs import JobRefused
+from singletable.jobs.check import JobCheck
 from singletable.migrations import ApplyRefused, PlanRefused
 from singletable.records import conditions
 from singletable.records.check import RecordCheck
@@ -137,10 +138,10 @@ def test_each_finding_is_listed_with_its_layer() -> None:
 
 
 def test_the_findings_with_a_repair_are_those_that_the_library_repairs() -> None:
-    """The fourth cell of records and graph; the other layers have no such column."""
+    """The fourth cell of records, graph and jobs; the other layers have no such column."""
     rows = re.findall(r"^\| `([\w.-]+)` \|[^|]*\|([^|]*)\|[^|]*\|$", FINDINGS, re.MULTILINE)
     repaired = {code for code, repair in rows if repair.strip()}
-    assert repaired == {code for check in (RecordCheck, GraphCheck) for code in check.repairs}
+    assert repaired == {code for check in (RecordCheck, GraphCheck, JobCheck) for code in check.repairs}
 
 
 def test_without_a_site_no_error_links(monkeypatch: pytest.MonkeyPatch) -> None:

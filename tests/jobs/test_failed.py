@@ -67,9 +67,10 @@ def test_it_fails_at_the_third_time_and_ends_once_it_is_mended(
         failed = jobs.show(job.id)
         assert (failed.state, failed.why) == ("failed", f"{what} failed 3 times, the last time with ValueError")
         assert (failed.held, failed.result, failed.seconds_left) == ((), None, None)
+        assert jobs.show(job.id).seconds == failed.seconds  # its time stands still
         with db.meter() as meter:
-            assert jobs.run(job.id).state == "failed"  # no worker waits
-        assert meter.write_units == 0
+            assert jobs.run(job.id).state == "failed"  # no worker waits, or begins anything
+        assert (meter.requests, meter.write_units) == (4, 0)  # the table, twice; the job; its sections
         assert jobs.begin("fill", sections=4).id == job.id  # the same work is not begun beside it
         assert jobs.pause(job.id).state == "failed"
         assert findings(db) == [f"job.failed: it has failed: {failed.why}"]

@@ -9,13 +9,19 @@ import pytest
 
 from singletable import Database, Entity, Key, Table
 from singletable.jobs import Jobs
+from singletable.jobs.check import JobCheck
 from singletable.jobs.items import JobItem, JobPart
 from singletable.jobs.layer import LAYER
+from singletable.jobs.states import JobEvent
 from singletable.jobs.store import JobStore
+from singletable.jobs.work import Round
 from singletable.layers import ToolSettings, checks_of
+from singletable.records.check_passes import ItemPass
+from singletable.records.repairs import repair
 from singletable.schema import key_of
 from tests.oracle.planting import assert_found, delete, edit
 from tests.support.engines import fresh
+from tests.support.raw import all_items
 
 app = Table("oracle-jobs")
 LONG_AGO = {"S": "2020-01-01T00:00:00.000000Z"}
@@ -50,6 +56,10 @@ def check(db: Database) -> list[Any]:
     return db.check(app, checks)
 
 
+def count(db: Database) -> int:
+    return len(db.run(all_items(db.port, app.name)))
+
+
 def job(db: Database, state: str) -> Any:
     kind: Any = JobItem.of(app)
     return next(each for each in db.scan(kind) if each.state == state)
@@ -82,6 +92,32 @@ def test_each_planted_fault_is_found(db: Database, fault: str) -> None:
     codes, plant = PLANTED[fault]
     plant(db)
     assert_found(lambda: check(db), codes)
+
+
+def test_a_job_that_failed_is_found(db: Database) -> None:
+    store = JobStore(db.port, app)
+    assert db.run(store.change(job(db, "running"), JobEvent.FAIL, why="section 0 failed 3 times")) is not None
+    assert [(one.code, one.what) for one in check(db)] == [("job.failed", "it has failed: section 0 failed 3 times")]
+
+
+def test_what_is_left_of_a_job_is_deleted(db: Database) -> None:
+    """Its sections, their lines and states; a section whose job is there stays."""
+    store, running = JobStore(db.port, app), job(db, "running")
+    part = db.run(store.take(running.job, 1, None, "a worker"))
+    assert part is not None
+    kept = Round({"pk": {"S": "x"}}, False, lines=[{"kind": "a line"}])
+    assert db.run(store.keep(part, kept, 0.0, 0.0, b"a state")) is not None
+    before = count(db)
+    delete(db, key_of(running))
+    findings = check(db)
+    assert [finding.code for finding in findings] == ["job.orphan"] * 4
+    items = ItemPass(app, [JobCheck(app)])
+    (shown, *_) = db.run(repair(db.port, items, findings, dry_run=True))
+    assert (shown.outcome, shown.what) == ("mendable", "delete what is left of a job")
+    assert {repaired.outcome for repaired in db.run(repair(db.port, items, findings))} == {"mended"}
+    assert check(db) == []
+    assert count(db) == before - 5
+    assert Jobs(db, app).all()[0].state == "ended"
 
 
 def test_the_command_finds_it_without_being_told(db: Database) -> None:

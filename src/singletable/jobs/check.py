@@ -13,7 +13,18 @@ from typing import Any, Final
 
 from singletable.errors import SingletableError
 from singletable.flow import Port
-from singletable.foundation import Finding, ItemCheck, Table, finding_in, items_at, model_of
+from singletable.foundation import (
+    Finding,
+    ItemCheck,
+    Repair,
+    Table,
+    TryWrite,
+    delete_if,
+    finding_in,
+    items_at,
+    model_for,
+    model_of,
+)
 from singletable.jobs.items import JobItem, JobLines, JobPart, SectionState
 from singletable.jobs.states import JobState
 from singletable.operations import Item
@@ -25,6 +36,7 @@ class JobCheck(ItemCheck):
     """The check of the items of jobs in a table."""
 
     beside = "sections with their jobs"
+    repairs = frozenset({"job.orphan"})
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -39,6 +51,19 @@ class JobCheck(ItemCheck):
         for job in jobs:
             findings += await self._of_job(port, job)
         return findings
+
+    async def repair(self, port: Port, item: Item, finding: Finding) -> Repair | None:
+        """Delete a part whose job is gone. A job is made before its parts, and no id is used again: it never comes."""
+        parts = [part for kind in self.of_parts if (part := self._loaded(kind, item))]
+        if not parts or not await self._orphans(port, parts):
+            return None
+        (part,) = parts
+        delete = TryWrite(delete_if(model_for(part).key_of(part), None))
+
+        async def apply(port: Port) -> bool:
+            return await port.send(delete)
+
+        return Repair("delete what is left of a job", apply)
 
     def _loaded(self, kind: Any, item: Item) -> Any:
         """An item of a class; None for others, and for one that can't be read, which is found as any other item."""
