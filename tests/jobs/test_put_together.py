@@ -48,12 +48,12 @@ def test_two_processes(tmp_path: Path) -> None:
         plain, exported = Stats(db, new).read(), Exports(db, new).export(tmp_path / "plain").manifest
         assert exported is not None
         assert msgspec.convert(by_two(url, "stats", {}).result, TableShape) == plain
-        planned = Migrations(db, new).plan(job=False).steps
-        named = by_two(url, "plan", {}).id
-        late = Migrations(db, new).plan(job=named).steps
-        assert [(step.name, step.takes.items) for step in late] == [(step.name, step.takes.items) for step in planned]
         done = by_two(url, "export", {"to": str(tmp_path / "job"), "personal": True})
         manifest = read_manifest(DirectoryStore(tmp_path / "job"))
         assert done.result is not None
         assert done.result["id"] == manifest.id
         assert {d.name: d.rows for d in manifest.datasets} == {d.name: d.rows for d in exported.datasets}
+        planned = Migrations(db, new).plan(job=False).steps
+        named = by_two(url, "plan", {}).id
+        late = Migrations(db, new).plan(job=named).steps
+        assert [(step.name, step.takes.items) for step in late] == [(step.name, step.takes.items) for step in planned]
