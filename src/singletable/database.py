@@ -260,7 +260,8 @@ class Database:
     def put(self, entity: Entity, *, where: Condition | None = None) -> None:
         """Write an item, replacing any under its key; with `where`, only one of its type that meets it. One request.
 
-        A write unit for each KB of the item, and of its entry in each index. ConditionFailed, VersionMoved, NotUnique.
+        A write unit for each KB of the item, and of its entry in each index. With unique values, or words of a search:
+        a read, and a transaction. ConditionFailed, VersionMoved, NotUnique.
         """
         drive(flows.put(self.port, entity, where=where))
 
@@ -296,7 +297,7 @@ class Database:
         if the entity counts its writes, or `expected=` is given, and the item was written since it was read.
 
         One request; a read more where an index key needs values that neither the target nor the updates hold, and
-        before NotFound. `add` and `append` are sent once: a lost answer is OutcomeUnknown, unless `exactly_once` (a
+        before NotFound. Of a unique value or a searched text two more, and a transaction. `add` and `append` are sent once: a lost answer is OutcomeUnknown, unless `exactly_once` (a
         transaction and a read).
         """
         return drive(
@@ -319,7 +320,8 @@ class Database:
     def delete(self, target: Any, *, where: Condition | None = None, expected: int | None = None) -> Any:
         """Delete an item, named by its key or itself. Returns the deleted entity, None if it was missing.
 
-        Raises ConditionFailed, VersionMoved. One request; a read more if a condition is given and the item is missing.
+        Raises ConditionFailed, VersionMoved. One request; a read more if a condition is given and the item is missing,
+        or if it has unique values or words of a search.
         """
         return drive(flows.delete(self.port, target, where=where, expected=expected))
 

@@ -55,6 +55,7 @@ class Budget(Protocol):
 @contextmanager
 def metered(**limits: float) -> Generator[Meter, None, None]:
     """Meter the block. Raises BudgetExceeded, which lists the requests, if the block exceeds a limit."""
+    __tracebackhide__ = True  # a failure shows the test's own line
     unknown = limits.keys() - set(LIMITS)
     if unknown or not limits:
         raise pytest.UsageError(
