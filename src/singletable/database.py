@@ -297,8 +297,8 @@ class Database:
         if the entity counts its writes, or `expected=` is given, and the item was written since it was read.
 
         One request; a read more where an index key needs values that neither the target nor the updates hold, and
-        before NotFound. Of a unique value or a searched text two more, and a transaction. `add` and `append` are sent once: a lost answer is OutcomeUnknown, unless `exactly_once` (a
-        transaction and a read).
+        before NotFound. Of a unique value or a searched text two more, and a transaction. `add` and `append` are sent
+        once: a lost answer is OutcomeUnknown, unless `exactly_once` (a transaction and a read).
         """
         return drive(
             flows.update(self.port, target, updates, where=where, expected=expected, exactly_once=exactly_once)
