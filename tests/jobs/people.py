@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-import time
 from collections.abc import Sequence
-from math import ceil
-from typing import Any
+from random import random
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from singletable import Database, connect
-from singletable.flow import FAN_OUT, Meter, Operation, Port, WrappedPort
+from singletable.flow import Operation, Port, WrappedPort
 from singletable.jobs import JobPlace, Jobs, flows
 from singletable.jobs.worker_options import WorkerOptions
 from singletable.migrations import Migrations
-from singletable.operations import Item
+from singletable.migrations.item_writes import UpdateAttempt
+from singletable.operations import Item, Scan
+from singletable.records.moves import MoveOutcome
 from singletable.tables import add_index
 from tests.migrations.models import new, old
 from tests.migrations.test_fill import people, places
 from tests.support.raw import all_items
 from tests.support.traits import LOCAL
+
+T = TypeVar("T")
 
 
 def put_people(db: Database, count: int) -> None:
@@ -57,37 +61,42 @@ def work(url: str, job: str, lease_seconds: str, at_once: str) -> None:
         Jobs(db, new).run(job, lease_seconds=float(lease_seconds), at_once=int(at_once))
 
 
-MADE = replace(LOCAL, creates_tables=False)
-"""The engine, whose tables are there: a worker sets up none."""
+def work_at(url: str, source: str, job: str) -> None:
+    """A process that works on a job, of a copy from another database, as `singletable job run` does."""
+    with connect(url, environ={}, traits=LOCAL) as db, connect(source, environ={}, traits=LOCAL) as read:
+        Jobs(db, new, source=read).run(job)
 
 
-class SlowPort(WrappedPort):
-    """A port to a service that answers late: each wave of requests waits so long. It notes the units that it took."""
+class NotingPort(WrappedPort):
+    """A port that notes the items of each page, and the updates of each wave that changed an item. Once it has read
+    `dies_after` items, its process dies within some milliseconds, wherever it is then."""
 
-    def __init__(self, port: Port, seconds: float, notes: str = "") -> None:
+    def __init__(self, port: Port, notes: str, dies_after: int | None) -> None:
         super().__init__(port)
-        self._seconds, self._notes = seconds, notes
+        self._notes, self._left = notes, dies_after
 
-    async def send(self, operation: Operation[Any]) -> Any:
+    async def send(self, operation: Operation[T]) -> T:
         return (await self.send_all((operation,)))[0]
 
-    async def send_all(self, operations: Sequence[Operation[Any]]) -> list[Any]:
-        await self.sleep(self._seconds * ceil(len(operations) / FAN_OUT))
-        with Meter() as meter:
-            values = await self._port.send_all(operations)
-        if self._notes:
-            note = f"{time.monotonic()} {meter.read_units} {meter.write_units}\n"
-            with open(self._notes, "a") as file:
-                file.write(note)
+    async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
+        values = await self._port.send_all(operations)
+        answered: list[tuple[Any, Any]] = list(zip(operations, values, strict=True))
+        read = sum(len(page.items) for scan, page in answered if isinstance(scan, Scan))
+        updated = sum(isinstance(o, UpdateAttempt) and value is MoveOutcome.DONE for o, value in answered)
+        with open(self._notes, "a") as file:
+            file.write(f"{read} {updated}\n")
+        if self._left is not None:
+            self._left -= read
+            if self._left <= 0:
+                signal.setitimer(signal.ITIMER_REAL, random() / 100)  # whose signal nobody handles
+                self._left = None
         return values
 
 
-def work_slowly(url: str, source: str, job: str, seconds: str, at_once: str, notes: str) -> None:
-    """A process that works on a job over a slow port, once it is told to by a line."""
-    with connect(url, environ={}, traits=MADE) as db, connect(source, environ={}, traits=MADE) as read:
-        place = JobPlace(new, db.target.seal, db.target.place, SlowPort(read.port, float(seconds)), read.target.place)
-        sys.stdout.write("begun\n")
-        sys.stdout.flush()
-        sys.stdin.readline()
-        port = SlowPort(db.port, float(seconds), notes)
-        db.run(flows.run(port, place, job, WorkerOptions(at_once=int(at_once))))
+def work_noting(url: str, source: str, job: str, notes: str, dies_after: str) -> None:
+    """A process that works on a job over ports that note what it does."""
+    made = replace(LOCAL, creates_tables=False)
+    with connect(url, environ={}, traits=made) as db, connect(source, environ={}, traits=made) as read:
+        port, of_source = (NotingPort(d.port, notes, int(dies_after) if dies_after else None) for d in (db, read))
+        place = JobPlace(new, db.target.seal, db.target.place, of_source, read.target.place)
+        db.run(flows.run(port, place, job, WorkerOptions(at_once=1, lease_seconds=3.0)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from math import ceil
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from singletable import Database, Table
 from singletable.graph import Graph
 from singletable.jobs import Jobs, JobStatus, worker as workers
+from singletable.jobs.store import JobStore
 from singletable.operations import DeleteItem, RawCondition, Scan
 from singletable.operations.answers import RAW
 from singletable.schema import key_of
@@ -71,6 +73,19 @@ def test_it_finds_what_needs_a_fill(db: Database) -> None:
     sound = jobs.run(jobs.begin("check").id).result
     assert sound is not None
     assert (sound["found"], sound["codes"], sound["last"], sound["left_out"]) == (0, {}, [], [])
+
+
+def test_lines_are_read_sixteen_at_a_time(db: Database) -> None:
+    jobs = Jobs(db, new)
+    with db.meter() as working:
+        done = jobs.run(jobs.begin("check", sections=40).id, at_once=1)
+    lines = sum(bool(part.lines) for part in db.run(JobStore(db.port, new).parts(done.id, range(40))).values())
+    assert lines > 16
+    waves = ceil(lines / 16)
+    with db.meter() as meter:
+        assert len(list(jobs.lines(done.id))) == 120
+    assert (meter.requests, meter.round_trips) == (2 + lines, 2 + waves)  # the job and its sections first
+    assert working.requests - working.round_trips >= lines - waves  # so does the end
 
 
 def test_killed_at_every_request_each_finding_is_told_once(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,27 +1,30 @@
-"""Jobs by one, two and four processes: how much sooner they end, and what they take together.
-
-`JOB_ITEMS=100000` is the size of a table in use; with `-s` the figures are shown.
-"""
+"""A check, a fill and a copy of 100,000 items by four processes, after eight that are killed: each item has its effect
+once, and a death costs a round. `JOB_ITEMS=1000000` takes a larger table; with `-s` the counts are shown."""
 
 from __future__ import annotations
 
 import os
-import subprocess
+import signal
 import sys
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from singletable import Database, connect
-from singletable.jobs import Jobs
+from singletable.flow import FAN_OUT
+from singletable.jobs import Jobs, JobStatus
+from singletable.jobs.store import JobStore
 from tests.jobs import people
 from tests.jobs.people import application_items, put_people
-from tests.migrations.models import new
-from tests.support.children import start_child
+from tests.jobs.test_many_workers import OPTIONS, PAGES
+from tests.migrations.models import Person, Place, new, written
+from tests.migrations.test_fill import people as old_people
+from tests.support.children import child
 from tests.support.engines import fresh_url
 from tests.support.traits import LOCAL
 
@@ -30,81 +33,78 @@ pytestmark = [
     pytest.mark.timeout(7200),
     pytest.mark.embedded("its processes share one engine's socket"),
 ]
-ITEMS = int(os.environ.get("JOB_ITEMS", "800"))
-WAITS = {"fill": 0.25, "check": 0.5, "copy": 1.0}
-"""Seconds for which each wave of requests waits, so that waits dominate."""
-PROCESSES = (1, 4) if ITEMS < 10_000 else (1, 2, 4)
-OPTIONS: Mapping[str, dict[str, Any]] = {"fill": {}, "check": {}, "copy": {"keep_personal": True}}
+ITEMS = int(os.environ.get("JOB_ITEMS", "100000"))
+SECTIONS, PROCESSES, GENERATIONS = 64, 4, 2
+KILLS = PROCESSES * GENERATIONS
+OWN_ITEMS = 2_000
+"""More than the jobs have of their own, which they read too."""
+DIED = -signal.SIGALRM
 
 
-@pytest.mark.parametrize("waits", [True, False], ids=["a service whose waits dominate", "the embedded engine"])
-@pytest.mark.parametrize("kind", WAITS)
-def test_more_processes_end_sooner(kind: str, waits: bool, tmp_path: Path) -> None:
-    took = {}
-    for processes in PROCESSES:
-        with databases(kind) as (url, source, db, read):
-            jobs = Jobs(db, new, source=read if kind == "copy" else None)
-            job = jobs.begin(kind, OPTIONS[kind], sections=16)
-            seconds = WAITS[kind] if waits else 0.0
-            took[processes] = worked(url, source, job.id, processes, seconds, tmp_path / f"{processes}")
-            done = jobs.show(job.id)
-            assert done.state == "ended"
-            assert ITEMS <= done.seen <= ITEMS + 40 + ITEMS // 1_000  # each item once, and those of the job
-            if kind == "copy":
-                assert application_items(db) == application_items(read)
-    shown = ", ".join(f"{processes}: {seconds:.1f} s" for processes, seconds in took.items())
-    sys.stdout.write(f"{kind} of {ITEMS:,} items, {'waits dominate' if waits else 'embedded'}: {shown}\n")
-    if waits:
-        assert took[4] <= (0.6 if kind == "check" else 0.4) * took[1]  # a check ends with one look by one process
-
-
-def test_a_rate_is_never_passed_by_a_twentieth_in_ten_seconds(tmp_path: Path) -> None:
-    """Four processes: each begins with a part of the rate, and has more of it when others end."""
-    rate, notes = 150.0, tmp_path / "notes"
-    with databases("fill") as (url, source, db, _):
-        job = Jobs(db, new).begin("fill", sections=16, write_rate=rate)
-        worked(url, source, job.id, 4, 0.0, notes)
-        assert Jobs(db, new).show(job.id).state == "ended"
-    units = sorted(
-        (at, write) for at, _, write in (map(float, line.split()) for line in notes.read_text().splitlines())
-    )
-    most = max(sum(u for at, u in units if begin <= at < begin + 10) for begin, _ in units)
-    sys.stdout.write(f"a fill at {rate:g} units a second: at most {most:g} in ten seconds\n")
-    assert sum(u for _, u in units) >= ITEMS * 1.5
-    assert most <= rate * 10 * 1.05
-
-
-@contextmanager
-def databases(kind: str) -> Iterator[tuple[str, str, Database, Database]]:
-    """A table to work on, and the source of a copy."""
+def test_every_effect_once_though_processes_are_killed(tmp_path: Path) -> None:
     with (
         fresh_url() as url,
-        fresh_url() as source,
+        fresh_url() as copied,
         connect(url, traits=LOCAL) as db,
-        connect(source, traits=LOCAL) as read,
+        connect(copied, traits=LOCAL) as target,
     ):
-        put_people(read if kind == "copy" else db, ITEMS)
-        yield url, source, db, read
+        put_people(db, ITEMS)
+        checked, _ = worked("check", db, db, tmp_path / "check")
+        assert checked["found"] == ITEMS  # each lacks the keys of the new index
+        filled, noted = worked("fill", db, db, tmp_path / "fill")
+        assert ITEMS - FAN_OUT * KILLS <= noted.updated <= ITEMS  # the dead noted nothing of their last wave
+        assert filled["contended"] == filled["found"] == 0
+        assert is_written(db)
+        worked("copy", target, db, tmp_path / "copy")
+        assert application_items(target) == application_items(db)
 
 
-def worked(url: str, source: str, job: str, processes: int, wait: float, notes: Path) -> float:
-    """The seconds in which so many processes ended a job, from when all had begun."""
+@dataclass(frozen=True)
+class Noted:
+    """What all processes noted of their answers."""
+
+    read: int
+    updated: int
+
+
+def worked(kind: str, db: Database, source: Database, notes: Path) -> tuple[Mapping[str, Any], Noted]:
+    """The result of a job by processes that are killed, and then by some that are not."""
+    random, jobs = Random(kind), Jobs(db, new, source=source if kind == "copy" else None)
+    job = jobs.begin(kind, OPTIONS[kind], sections=SECTIONS)
+    for _ in range(GENERATIONS):
+        lives = [str(random.randint(1, ITEMS // (KILLS + PROCESSES))) for _ in range(PROCESSES)]
+        assert ended(db, source, job, notes, lives) == [DIED] * PROCESSES
+    assert ended(db, source, job, notes, [""] * PROCESSES) == [0] * PROCESSES
+    done = jobs.show(job.id)
+    assert done.state == "ended"
+    assert done.result is not None
+    pages = [tuple(map(int, line.split())) for line in notes.read_text().splitlines()]
+    noted = Noted(sum(read for read, _ in pages), sum(updated for _, updated in pages))
+    takeovers, again = taken_over(db, job), noted.read - done.seen
+    sys.stdout.write(f"{kind}: {ITEMS:,} items, {KILLS} kills, {takeovers} takeovers, {again:,} items read again\n")
+    assert ITEMS <= done.seen <= ITEMS + OWN_ITEMS
+    assert 0 <= again <= takeovers * PAGES[kind]
+    return done.result, noted
+
+
+def ended(db: Database, source: Database, job: JobStatus, notes: Path, lives: list[str]) -> list[int]:
+    """The return codes of a process for each life: the number of items after which it dies, or nothing."""
+    urls = (str(each.target.endpoint.url) for each in (db, source))
+    arguments = (*urls, job.id, str(notes))
     with ExitStack() as ending:
-        begun = []
-        for _ in range(processes):
-            arguments = url, source, job, str(wait), "1", str(notes)
-            process = start_child(people.work_slowly, *arguments, stdin=subprocess.PIPE)
-            ending.callback(process.wait)
-            ending.callback(process.kill)
-            begun.append(process)
-        for process in begun:
-            assert process.stdout is not None
-            ending.callback(process.stdout.close)
-            assert process.stdout.readline()
-        at = time.monotonic()
-        for process in begun:
-            assert process.stdin is not None
-            process.stdin.write(b"\n")
-            process.stdin.close()
-        assert [process.wait(3600) for process in begun] == [0] * processes
-        return time.monotonic() - at
+        begun = [ending.enter_context(child(people.work_noting, *arguments, life)) for life in lives]
+        return [process.wait(3600) for process in begun]
+
+
+def taken_over(db: Database, job: JobStatus) -> int:
+    """How often a section was taken from another: by a death, or from one that stood still for too long."""
+    parts = db.run(JobStore(db.port, new).parts(job.id, range(job.sections)))
+    return sum(part.fence - 1 for part in parts.values())
+
+
+def is_written(db: Database) -> bool:
+    """Whether each item is what the newer program declares, and found by its new keys."""
+    persons = {person.id: (person.first, person.last, person.revision) for person in db.scan(Person)}
+    places = sum(1 for kind in ("park", "café") for _ in db.iter(Place.by_kind(kind)))
+    expected = map(written, old_people(ITEMS - ITEMS // 2))
+    return places == ITEMS // 2 and persons == {p.id: (p.first, p.last, 1) for p in expected}

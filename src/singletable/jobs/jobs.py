@@ -150,6 +150,6 @@ class Jobs:
 
     def lines(self, id: str) -> Iterator[Line]:
         """The lines of a job so far, as findings: of each round that is kept. A read for each hundred sections, and for
-        each 200 KB. JobRefused for an unknown one."""
+        each 200 KB of a section, 16 in a round trip. JobRefused for an unknown one."""
         for numbers in self.db.run(flows.sections_of(self.db.port, self.table, id)):
             yield from self.db.run(flows.lines(self.db.port, self.table, id, numbers))

@@ -149,7 +149,7 @@ class AsyncJobs:
 
     async def lines(self, id: str) -> AsyncIterator[Line]:
         """The lines of a job so far, as findings: of each round that is kept. A read for each hundred sections, and for
-        each 200 KB. JobRefused for an unknown one."""
+        each 200 KB of a section, 16 in a round trip. JobRefused for an unknown one."""
         for numbers in await self.db.run(flows.sections_of(self.db.port, self.table, id)):
             for line in await self.db.run(flows.lines(self.db.port, self.table, id, numbers)):
                 yield line

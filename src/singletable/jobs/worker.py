@@ -20,7 +20,7 @@ Between two rounds a worker stops if it was asked to, and if the job is paused o
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -50,7 +50,7 @@ from singletable.jobs.refusals import JobRefused
 from singletable.jobs.states import JobEvent, JobState
 from singletable.jobs.status import JobStatus, status_of
 from singletable.jobs.store import AT_ONCE, JobStore
-from singletable.jobs.work import Gathered, JobWork, Line, Round, SectionLines
+from singletable.jobs.work import Gathered, JobWork, Round, SectionLines
 from singletable.jobs.worker_options import WorkerOptions
 
 LOOK_SECONDS: Final = 3.0
@@ -389,28 +389,17 @@ class JobWorker:
     async def _end(self, held: HeldSection) -> None:
         """Make the result of all sections; then the job has ended."""
         counts = status_of(self.table.name, self.job, self._over.values(), self.port.now())
+        port, parts = self._port_of(held), [part for _, part in sorted(self._over.items())]
+        store = JobStore(port, self.table)
         with Meter() as cost:
-            told = SectionLines(counts.counts, counts.seen, self.lines, self.states)
-            result = await self.work.end(self._port_of(held), told)
+            told = SectionLines(counts.counts, counts.seen, partial(store.told, parts), partial(store.states_of, parts))
+            result = await self.work.end(port, told)
         while not JobState(self.job.state).is_final:
             values = {"ended_at": instant(self.port.now()), "result": msgspec.json.encode(result).decode()}
             ended = await self.store.change(self.job, JobEvent.END, why="", **values)
             self.job = ended or self._there(await self.store.read(self.job.job))
         held.add(Round(None, True), cost)
         await self._keep(held)
-
-    async def lines(self) -> AsyncIterator[Line]:
-        """All lines, in the order of the sections."""
-        for _, part in sorted(self._over.items()):
-            async for line in self.store.told(part):
-                yield line
-
-    async def states(self) -> AsyncIterator[bytes]:
-        """The states of the sections that have one, in their order."""
-        for _, part in sorted(self._over.items()):
-            state = await self.store.state(part)
-            if state is not None:
-                yield state
 
     async def _tell(self) -> None:
         """Report the progress, if that is due. It reads all sections, so of many it is due more rarely."""

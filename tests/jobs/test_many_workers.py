@@ -1,0 +1,103 @@
+"""Workers that share a job while the service's waits dominate: how much sooner it ends, what their deaths cost, and its
+rate. By counts and the workers' own clock, so that load changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+
+import pytest
+
+from singletable.exchange.table_copy import PAGE as COPY_PAGE
+from singletable.jobs import Jobs, JobStatus
+from singletable.jobs.check_job import CheckWork
+from singletable.migrations.fill import PAGE as FILL_PAGE
+from tests.jobs.people import application_items, is_filled, put_people
+from tests.jobs.waiting_service import WaitingService
+from tests.migrations.models import new
+from tests.support.engines import fresh
+
+OPTIONS: Mapping[str, dict[str, Any]] = {"fill": {}, "check": {}, "copy": {"keep_personal": True}}
+PAGES = {"fill": FILL_PAGE, "check": CheckWork.page, "copy": COPY_PAGE}
+ITEMS, SECTIONS, OWN_ITEMS = 800, 64, 200
+"""The last is more than a job has of its own, which it reads too."""
+WAVE_SECONDS = 0.25
+KINDS = ["check", *(pytest.param(kind, marks=pytest.mark.soak) for kind in ("fill", "copy"))]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_four_workers_take_at_most_two_fifths_of_the_time_of_one(kind: str) -> None:
+    took = {}
+    for workers in (1, 2, 4):
+        with service(kind) as (waiting, jobs, job):
+            took[workers] = waiting.until_ended(job.id, workers=workers)
+            done = jobs.show(job.id)
+            assert done.state == "ended"
+            assert ITEMS <= done.seen == waiting.read <= ITEMS + OWN_ITEMS  # each item once, and those of the job
+    assert took[2] <= 0.6 * took[1], took
+    assert took[4] <= 0.4 * took[1], took
+
+
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [("fill", 0), *(pytest.param(kind, seed, marks=pytest.mark.soak) for kind in OPTIONS for seed in range(1, 9))],
+)
+def test_a_death_costs_a_round(kind: str, seed: int) -> None:
+    """What is read again is at most a page of each that died, and every item is written once."""
+    random = Random(f"{kind} {seed}")
+    with service(kind, sections=8, seed=seed) as (waiting, jobs, job):
+        kills = [random.uniform(0.0, 6.0) for _ in range(6)]
+        waiting.until_ended(job.id, workers=4, kills=kills)
+        died, done = len(waiting.waves) - 4, jobs.show(job.id)
+        assert done.state == "ended"
+        assert done.result is not None
+        assert died >= 2
+        assert ITEMS <= done.seen <= waiting.read <= done.seen + died * PAGES[kind]
+        if kind == "check":
+            assert done.result["found"] == len(list(jobs.lines(job.id))) == ITEMS
+        elif kind == "fill":
+            assert list(waiting.updates.values()) == [1] * ITEMS
+            assert is_filled(waiting.db)
+        else:
+            assert application_items(waiting.db) == application_items(waiting.source)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rates", "workers", "items"),
+    [
+        ("fill", {"write_rate": 40.0}, 4, ITEMS),
+        pytest.param("check", {"read_rate": 100.0}, 2, 4 * ITEMS, marks=pytest.mark.soak),
+    ],
+)
+def test_a_rate_is_never_passed_by_a_twentieth_in_ten_seconds(
+    kind: str, rates: Mapping[str, Any], workers: int, items: int
+) -> None:
+    """Each worker begins with a part of the rate, and has more of it when others end. The end keeps to it too."""
+    with service(kind, items=items, sections=16, wave_seconds=0.01, **rates) as (waiting, jobs, job):
+        waiting.until_ended(job.id, workers=workers)
+        assert jobs.show(job.id).state == "ended"
+    (rate,), of_kind = rates.values(), 2 if kind == "fill" else 1
+    units = [(wave[0], wave[of_kind]) for wave in waiting.units]
+    most = max(sum(u for at, u in units if begin <= at < begin + 10) for begin, _ in units)
+    assert sum(u for _, u in units) >= rate * 15
+    assert rate * 10 * 0.8 <= most <= rate * 10 * 1.05
+
+
+@contextmanager
+def service(
+    kind: str,
+    *,
+    items: int = ITEMS,
+    sections: int = SECTIONS,
+    seed: int = 0,
+    wave_seconds: float = WAVE_SECONDS,
+    **bounds: Any,
+) -> Iterator[tuple[WaitingService, Jobs, JobStatus]]:
+    """A job that was begun, on a table of old items, or into an empty one."""
+    with fresh() as db, fresh() as source:
+        put_people(source if kind == "copy" else db, items)
+        jobs = Jobs(db, new, source=source if kind == "copy" else None)
+        job = jobs.begin(kind, OPTIONS[kind], sections=sections, **bounds)
+        yield WaitingService(new, db, source, wave_seconds, seed), jobs, job
