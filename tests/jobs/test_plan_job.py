@@ -10,8 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from singletable import Database, InvalidRequest, Key, Table, field
-from singletable.jobs import AsyncJobs, Jobs, worker as workers
-from singletable.jobs.plan_job import PlanWork
+from singletable.jobs import AsyncJobs, JobPlace, Jobs, worker as workers
+from singletable.jobs.plan_job import PlanJobOptions, PlanWork
+from singletable.jobs.work import kind_named
 from singletable.migrations import Counted, Migrations, ModelDifference, PlanRefused
 from singletable.migrations.counts_of_job import packed_counts, unpacked_counts
 from singletable.migrations.kept_counts import KeptCounts
@@ -24,6 +25,7 @@ from tests.jobs.test_jobs import stopped_after
 from tests.migrations import converting, test_foreign_fill as readings
 from tests.migrations.changing import order
 from tests.migrations.models import new as people
+from tests.migrations.test_plan_from_export import exported
 from tests.migrations.watching import killed_at_every_request
 from tests.support.engines import awaiting, fresh
 from tests.support.raw import all_items
@@ -125,21 +127,35 @@ def test_the_cost_that_it_predicts_is_the_same() -> None:
     assert late.steps[1:] == plain.steps[1:]
 
 
-def test_small_pages_of_a_rate_are_the_same_pages_of_a_fill(sound: Database) -> None:
-    """A fill reads a hundred items at a time."""
-    plain = Migrations(sound, FILLED).plan(job=False, segments=1).steps[1].takes
-    jobs = Jobs(sound, FILLED)
-    job = jobs.begin("plan", sections=1, read_cap=100_000.0)  # its first page is of 25 items
+@pytest.mark.parametrize("change", ["index keys", "a key that moves"])
+def test_small_pages_of_several_workers_are_the_same_pages_of_a_fill(
+    sound: Database, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """A fill reads thirty items at a time here. Of items that move, half come again: of each small page, rounded up."""
+    table, _ = CHANGES[change]
+    monkeypatch.setattr("singletable.migrations.fill.PAGE", 30)
+    with monkeypatch.context() as patched:
+        patched.setattr(sound.port, "traits", replace(sound.port.traits, scans_by_key=False))
+        plain = Migrations(sound, table).plan(job=False, segments=1).steps[0]
+    jobs = Jobs(sound, table)
+    job = jobs.begin("plan", sections=1, read_cap=100_000.0)  # a worker's first page is of 25 items
     with sound.meter() as meter:
-        jobs.run(job.id, at_once=1)
-    assert meter.by_operation["Scan"].requests >= 2
-    late = Migrations(sound, FILLED).plan(segments=1).steps[1].takes
-    assert (late.items, late.requests, late.write_units) == (plain.items, plain.requests, plain.write_units)
+        for _ in range(2):
+            assert jobs.run(job.id, at_once=1, stop=stopped_after(2)).over == 0
+        assert jobs.run(job.id, at_once=1).state == "ended"
+    assert meter.by_operation["Scan"].requests == 5
+    late = Migrations(sound, table).plan(segments=1, job=job.id).steps[0]
+    wanted, takes = plain.takes, late.takes
+    assert (late.kind, takes.items, takes.requests) == ("fill", wanted.items, wanted.requests)
+    assert takes.write_units == wanted.write_units
+    assert wanted.read_units <= takes.read_units <= wanted.read_units + 3  # each small page is rounded up
 
 
 # --- what it costs ----------------------------------------------------------------------------------------------------
-def test_it_reads_the_table_once(sound: Database) -> None:
-    """Beside it: a write where a section is taken, two where it is kept, the counts, and the job's own."""
+def test_it_reads_the_table_once(sound: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside it: a write where a section is taken, two where it is kept, the counts, and the job's own. A section of
+    less than half a minute is kept once."""
+    monkeypatch.setattr("singletable.migrations.fill.PAGE", 5)
     with sound.meter() as plain:
         Migrations(sound, FILLED).plan(segments=3)
     jobs = Jobs(sound, FILLED)
@@ -148,7 +164,8 @@ def test_it_reads_the_table_once(sound: Database) -> None:
     assert (begun.write_units, "Scan" in begun.by_operation) == (1, False)
     with sound.meter() as meter:
         jobs.run(job.id, at_once=1)
-    assert meter.by_operation["Scan"].requests == plain.by_operation["Scan"].requests
+    pages = plain.by_operation["Scan"].requests
+    assert 12 < pages <= meter.by_operation["Scan"].requests <= pages + 3  # the job's own items, in each section
     assert meter.by_operation["Scan"].read_units <= plain.by_operation["Scan"].read_units + 3
     of_sections, of_the_end = 3 * (1 + 2), 1 + 1 + 1 + 1  # taken; the counts; the job; over
     assert meter.write_units == of_sections + of_the_end
@@ -215,6 +232,21 @@ def test_another_worker_goes_on_where_one_was_stopped(db: Database) -> None:
     assert told(db, table, job=job.id) == plain
 
 
+def test_a_section_that_a_worker_takes_again_begins_where_it_was_kept(sound: Database) -> None:
+    """It lost the section: what it had counted since is counted by another one, or by itself, again."""
+    work = kind_named("plan").work(JobPlace(FILLED, sound.target.seal, sound.target.place), PlanJobOptions())
+    sound.run(work.begin(sound.port))
+    kept: bytes | None = None
+    for fence, seen in ((1, 25), (2, 25), (3, 50)):
+        work.take_up(0, fence, kept)
+        sound.run(work.round(sound.port, 0, 1, None, 25))
+        state = sound.run(work.gather(sound.port, 0)).state
+        assert state is not None
+        assert unpacked_counts(state).seen == seen
+        kept = state if fence > 1 else None
+        work.put_down(0)
+
+
 async def test_the_awaiting_shell(sound: Database) -> None:
     from singletable.migrations import AsyncMigrations
 
@@ -263,6 +295,14 @@ def test_they_are_taken_before_those_of_an_unfinished_file_and_after_an_ended_on
     assert migrations.plan(keep=keep, job=job).counted_at == of_job.counted_at
     assert migrations.plan(keep=keep, again=True).counted_at == of_job.counted_at
     assert migrations.plan(keep=keep, again=True, job=False).counted_at is None
+
+
+def test_a_sample_and_an_export_are_counted(sound: Database, tmp_path: Path) -> None:
+    counted_by_job(sound, FILLED)
+    items = exported(sound, FILLED, tmp_path)
+    plan = Migrations(sound, FILLED).plan(from_export=items)
+    assert (plan.counted_at, plan.as_of) == (None, items.complete_at)
+    assert Migrations(sound, FILLED).plan(sample=0.5).counted_at is None
 
 
 def test_those_of_something_else_are_not_taken(sound: Database) -> None:
@@ -367,8 +407,10 @@ def test_counts_that_are_too_large_have_fewer_keys() -> None:
 def test_the_result_is_for_people(db: Database) -> None:
     """Numbers, without keys. The counts with keys are in an item of their own."""
     table = CHANGES["another type, with index keys"][0]
-    result = Jobs(db, table).show(counted_by_job(db, table)).result
+    done = Jobs(db, table).show(counted_by_job(db, table))
+    result = done.result
     assert result is not None
+    assert result["seen"] == done.seen > 60
     (text,) = result["counted"]
     assert text.startswith("61 items: Order.mail: ")
     assert {**result, "seen": 0, "counted": 1} == {

@@ -127,12 +127,10 @@ def plan(
         with output.MeteredBlock(db) as cost:
             tables = tables_to_make(db, module)
             options |= {"from_export": export_named(options, tables), "fresh": True}
-            plans = [
-                plan_of(db, table, options | _counted_by_job(ctx, db, table, options, as_json=as_json), prices)
-                if as_job
-                else plan_of(db, table, options, prices)
-                for table in tables
-            ]
+            plans = list[Plan]()
+            for table in tables:
+                job = _counted_by_job(ctx, db, table, options, as_json=as_json) if as_job else None
+                plans.append(plan_of(db, table, options | {"job": job}, prices))
     if as_json:
         output.print_json([as_facts(each) for each in plans])
     else:
@@ -145,7 +143,7 @@ def plan(
 
 def plan_of(db: Database, table: Table, options: dict[str, Any], prices: Prices | None) -> Plan:
     """The plan of one table, under the shared options. Says what it reads, before it does."""
-    reading = _ShownReading(db, table, yes=options["yes"], is_of_job="counted_by" in options)
+    reading = _ShownReading(db, table, yes=options["yes"], is_of_job=bool(options.get("job")))
     with reading:
         plan = Migrations(db, table).plan(
             rate=rate_of(options),
@@ -157,7 +155,7 @@ def plan_of(db: Database, table: Table, options: dict[str, Any], prices: Prices 
             begins=reading.begins,
             keep=_kept_at(options.get("keep"), table),
             again=options["again"] or options.get("fresh", False),
-            job=options.get("counted_by") or not options["again"],
+            job=options.get("job") or not options["again"],
             progress=reading.progress,
             from_export=options.get("from_export"),
         )
@@ -167,20 +165,20 @@ def plan_of(db: Database, table: Table, options: dict[str, Any], prices: Prices 
 
 def _counted_by_job(
     ctx: click.Context, db: Database, table: Table, options: Mapping[str, Any], *, as_json: bool
-) -> dict[str, Any]:
-    """The id of the job that has counted a table's items, as an option of its plan; nothing where it reads none."""
+) -> str | None:
+    """The id of a job that has counted a table's items; None where its plan reads none."""
     from singletable.jobs import Jobs
 
     accept = options["accept"]
     takes = db.run(predict_reading(db.port, table, accept))
     if takes is None:
-        return {}
+        return None
     _ShownReading(db, table, yes=options["yes"]).begins(takes)
     jobs, bounds = Jobs(db, table), {**options, "rate": None}  # --rate is that of the apply, whose time is shown
     status = begin_and_work(jobs, "plan", {"accept": accept}, bounds, as_json=as_json)
     if status.state != "ended":
         exit_unended(ctx, jobs, status, as_json=as_json)
-    return {"counted_by": status.id}
+    return status.id
 
 
 class _ShownReading:
