@@ -1,7 +1,7 @@
 """The counts of a plan that was a job, in an item of the table: the next plan takes them, on any machine.
 
-It takes them as those of a file (`kept_counts`), by the same rules. One of a person who has just waited for the job
-names it: then they are taken even where they refuse the plan, as if that plan had read the table.
+It takes them as those of a file (`kept_counts`), by the same rules. A command that has waited for a job names it: its
+counts are taken for a day too, but also where they refuse the plan, or could have.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ async def take_counts_of_job(port: Port, file: CountsFile, work: str, job: str |
     stored: Any = await flows.get(port, PlanCounts.of(table).only().consistent())
     if stored is not None and stored.work == work:
         counts = unpacked_counts(stored.packed)
-        if stored.job == job or (job is True and file.stands(counts)):
+        is_taken = file.stands(counts) if job is True else stored.job == job and file.is_young(counts)
+        if is_taken:
             file.of_job = counts
             return
     if isinstance(job, str):
         raise InvalidRequest(
-            f"the job {job} has no counts of this plan: it has not ended, a later one has, or the declaration, the "
-            "record, the indexes or the accepted differences were others",
+            f"the job {job} has no counts of this plan: it has not ended, it ended a day ago, a later one has ended, "
+            "or the declaration, the record, the indexes or the accepted differences were others",
             table=table.name,
             operation="plan",
             hint="Begin it again: singletable plan MODULE --job.",

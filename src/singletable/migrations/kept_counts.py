@@ -147,15 +147,16 @@ class CountsFile:
 
     def _is_valid(self, kept: KeptCounts) -> bool:
         if kept.ended_at is None:
-            return self._is_young(kept) and self.keeps_progress
+            return self.is_young(kept) and self.keeps_progress
         return self.stands(kept) and not self.is_fresh
 
     def stands(self, kept: KeptCounts) -> bool:
         """Whether an ended reading of the same work stands for this one."""
         is_readable = not kept.counted and not kept.fill.get("whole", {}).get("unreadable")
-        return self._is_young(kept) and is_readable and not self.refuses
+        return self.is_young(kept) and is_readable and not self.refuses
 
-    def _is_young(self, kept: KeptCounts) -> bool:
+    def is_young(self, kept: KeptCounts) -> bool:
+        """Whether it was kept within a day."""
         return 0 <= self.port.now() - kept.kept_at < KEPT_SECONDS
 
     async def patiently(self, work: Callable[[], Awaitable[T]]) -> T:

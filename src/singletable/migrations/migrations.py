@@ -62,7 +62,7 @@ class Migrations:
 
         The counts of a job, `Jobs(db, shop).begin("plan")`, are taken in the same way from an item of the table, for
         one read more, on any machine; with `job=False` they are not. With its id they are taken even where they refuse
-        the plan: by who has waited for it. InvalidRequest for an id whose job has no counts of this plan.
+        the plan: by who has waited for it. InvalidRequest for an id whose job has no counts of this plan, of this day.
 
         With `from_export`, as `export_of(shop, "s3://...")`, the items of that export are counted in place of the
         table's, for no read units; `Plan.as_of` is the moment that it shows. What items lack outside of themselves is
