@@ -115,6 +115,7 @@ def test_it_counts_what_a_plan_counts(db: Database, change: str) -> None:
     assert "Scan" not in meter.by_operation
 
 
+@pytest.mark.embedded("it counts the pages of a scan")
 def test_the_cost_that_it_predicts_is_the_same() -> None:
     with fresh() as db:
         put_people(db, 520)
@@ -128,6 +129,7 @@ def test_the_cost_that_it_predicts_is_the_same() -> None:
     assert late.steps[1:] == plain.steps[1:]
 
 
+@pytest.mark.embedded("it counts the pages of a scan")
 @pytest.mark.parametrize("change", ["index keys", "a key that moves"])
 def test_small_pages_of_several_workers_are_the_same_pages_of_a_fill(
     sound: Database, monkeypatch: pytest.MonkeyPatch, change: str
@@ -153,6 +155,7 @@ def test_small_pages_of_several_workers_are_the_same_pages_of_a_fill(
 
 
 # --- what it costs ----------------------------------------------------------------------------------------------------
+@pytest.mark.embedded("it counts the pages of a scan")
 def test_it_reads_the_table_once(sound: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside it: a write where a section is taken, two where it is kept, the counts, and the job's own. A section of
     less than half a minute is kept once."""
@@ -219,6 +222,7 @@ def test_each_answer_in_turn_is_lost(monkeypatch: pytest.MonkeyPatch, sections: 
     assert [each for each in results if each != results[-1]] == []
 
 
+@pytest.mark.embedded("it counts the pages of a scan")
 def test_another_worker_goes_on_where_one_was_stopped(db: Database) -> None:
     table = CHANGES["another type, with index keys"][0]
     plain, jobs = told(db, table, job=False), Jobs(db, table)
