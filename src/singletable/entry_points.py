@@ -64,6 +64,7 @@ JOBS: Mapping[str, str] = {
     "check": "singletable.jobs.check_job:CHECK",
     "collect": "singletable.jobs.collect_job:COLLECT",
     "copy": "singletable.exchange.copy_job:COPY",
+    "erase": "singletable.erasure.scan_job:ERASE",
     "export": "singletable.exchange.export_job:EXPORT",
     "fill": "singletable.jobs.fill_job:FILL",
     "plan": "singletable.jobs.plan_job:PLAN",

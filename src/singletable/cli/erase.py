@@ -13,12 +13,14 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from singletable.cli import output
 from singletable.cli.arguments import PatternCommand, arguments_of
+from singletable.cli.job import is_job
 from singletable.cli.lookup import pattern_of
 from singletable.cli.session import export_named, options_anywhere, rate_of, session_of
 from singletable.database import Database
-from singletable.erasure import Belonging, Erasing, Erasure, ErasurePlan, Kept, Receipt
+from singletable.erasure import Belonging, Erasing, Erasure, ErasurePlan, Kept, Receipt, SharedScans
 from singletable.flow import Rate
 from singletable.foundation import TableItems
+from singletable.jobs import JobStatus
 
 
 @click.command(cls=PatternCommand)
@@ -32,7 +34,7 @@ from singletable.foundation import TableItems
 )
 @click.option("--by", default="", metavar="NAME", help="Who does it: stored with the record, and told to others.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
-@options_anywhere("from-export", "rate", "read-rate", "blobs", "json", "db")
+@options_anywhere("from-export", "--job", "--sections", "--read-cap", "rate", "read-rate", "blobs", "json", "db")
 @click.pass_context
 def erase(
     ctx: click.Context, /, module: str, pattern: str, words: tuple[str, ...], as_json: bool, **options: Any
@@ -50,10 +52,14 @@ def erase(
     With --from-export the list is looked for in an export, in place of scans of the table, and each item of it is read
     again. The erasure scans the table afterwards, until nothing is left, whatever was written since.
 
+    With --job each scan of the table is a durable job, which other processes share by `singletable job run MODULE ID`.
+    This one alone deletes. Killed, it goes on with its scan when it is called again.
+
     The exit code is 1 where nothing is found, and where something stays that needs a person.
     """
     from singletable.documents import LocalBlobs
 
+    shared = _shared(options)
     bound = pattern_of(module, pattern)
     asked: Any = bound.call(**arguments_of(bound, words))
     with session_of(ctx).connect_to_read() as db:
@@ -64,18 +70,30 @@ def erase(
         with output.MeteredBlock(db) as cost:
             kept: tuple[Kept, ...] = ()
             if options["dry_run"] or not options["yes"]:
-                plan = erasure.plan(asked, rate=rate, from_export=export)
+                plan = erasure.plan(asked, rate=rate, from_export=export, shared=shared)
                 _show(plan, as_json and options["dry_run"], personal=options["personal"])
                 kept = plan.kept
                 if not options["dry_run"]:
                     _confirm(db, plan)
             if not options["dry_run"]:
-                receipt = _erased(erasure, asked, table.name, options["by"], rate, export)
+                receipt = _erased(erasure, asked, table.name, options["by"], rate, export, shared)
                 _tell(receipt, as_json, options["to"])
                 kept = receipt.kept
     cost.print()
     if kept:
         ctx.exit(1)
+
+
+def _shared(options: Mapping[str, Any]) -> SharedScans | None:
+    """The scans as jobs, where they are asked for. Each job is told, for other processes to share it."""
+    if not is_job(options):
+        return None
+
+    def tell(job: JobStatus) -> None:
+        output.note(f"{job.table}: job {job.id}, a scan in {output.counted(job.sections, 'section')}")
+
+    rate, cap = options["read_rate"], options["read_cap"]
+    return SharedScans(sections=options["sections"], read_rate=rate, read_cap=cap, tell=tell)
 
 
 def _confirm(db: Database, plan: ErasurePlan) -> None:
@@ -87,7 +105,15 @@ def _confirm(db: Database, plan: ErasurePlan) -> None:
     click.confirm(f"Delete this at {db.target.endpoint.url} for good?", abort=True)
 
 
-def _erased(erasure: Erasure, asked: Any, table: str, by: str, rate: Rate | None, export: TableItems | None) -> Receipt:
+def _erased(
+    erasure: Erasure,
+    asked: Any,
+    table: str,
+    by: str,
+    rate: Rate | None,
+    export: TableItems | None,
+    shared: SharedScans | None,
+) -> Receipt:
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:g} deleted")
     with Progress(*columns, console=output.console(stderr=True), transient=True) as bars:
         task = bars.add_task(table, total=None)
@@ -95,7 +121,7 @@ def _erased(erasure: Erasure, asked: Any, table: str, by: str, rate: Rate | None
         def tell(at: Erasing) -> None:
             bars.update(task, completed=at.done, total=at.total)
 
-        return erasure.apply(asked, by=by, rate=rate, progress=tell, from_export=export)
+        return erasure.apply(asked, by=by, rate=rate, progress=tell, from_export=export, shared=shared)
 
 
 # --- what is shown ----------------------------------------------------------------------------------------------------

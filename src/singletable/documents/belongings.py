@@ -180,15 +180,23 @@ class DocumentBelongings(LayerBelongings):
             return (model_of(rows.epoch).type,)
         return [model_of(kind).type for kind in (rows.mutation, rows.inbox)] if self.erased.ids else ()
 
+    def wants(self, model: Model[Any], item: Item) -> bool:
+        return self._document_in(model, item) is not None
+
     def see(self, model: Model[Any], item: Item) -> None:
+        if (document_id := self._document_in(model, item)) is not None:
+            self.seen.add(document_id)
+
+    def _document_in(self, model: Model[Any], item: Item) -> str | None:
+        """The document to look at, by a row of a scan; None for one that a subject is not in."""
         try:
             row = model.load(item)
         except SingletableError:
-            return  # the scan of records tells of it
-        if isinstance(row, GcEpoch) or (
-            isinstance(row, (MutationRecord, InboxRow)) and self.erased.is_by(row.principal)
-        ):
-            self.seen.add(row.document_id)
+            return None  # the scan of records tells of it
+        if isinstance(row, GcEpoch):
+            return row.document_id
+        is_theirs = isinstance(row, (MutationRecord, InboxRow)) and self.erased.is_by(row.principal)
+        return row.document_id if is_theirs and row is not None else None
 
     def names(self, model: Model[Any], item: Item, subjects: Sequence[Subject]) -> bool:
         """A row of a document of theirs; one whose principal, arguments or scalars they are in."""

@@ -17,6 +17,7 @@ from singletable.erasure.receipt import (
     ErasurePlan as ErasurePlan,
     Receipt as Receipt,
 )
+from singletable.erasure.scan_job import SharedScans as SharedScans
 from singletable.foundation import Belonging as Belonging, Kept as Kept, Remaining as Remaining
 from singletable.late_names import late_names
 

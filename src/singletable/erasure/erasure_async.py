@@ -8,8 +8,10 @@ from singletable.documents import BlobStore
 from singletable.erasure import execution
 from singletable.erasure.execution import Progress, parts_of
 from singletable.erasure.receipt import ErasurePlan, Receipt
+from singletable.erasure.scan_job import ScanJobs, SharedScans
 from singletable.flow import Rate, about, at_rate, check_awaiting
 from singletable.foundation import AwaitingDatabase, HasBelongings, LayerBelongings, Query, Table, TableItems
+from singletable.jobs import JobPlace
 from singletable.schema import Whole
 
 
@@ -39,18 +41,29 @@ class AsyncErasure:
     def _parts(self) -> list[LayerBelongings]:
         return parts_of(self.table, self._layers, self.db.target.seal, self._blobs)
 
+    def _jobs(self, shared: SharedScans | None, *, is_apply: bool = False) -> ScanJobs | None:
+        place = JobPlace(self.table, self.db.target.seal, self.db.target.place)
+        return None if shared is None else ScanJobs(place, shared, is_apply=is_apply)
+
     async def plan(
-        self, subject: Query[Any] | Whole[Any], *, rate: Rate | None = None, from_export: TableItems | None = None
+        self,
+        subject: Query[Any] | Whole[Any],
+        *,
+        rate: Rate | None = None,
+        from_export: TableItems | None = None,
+        shared: SharedScans | None = None,
     ) -> ErasurePlan:
         """Predict `apply`: the items to delete, one by one, and the ones that stay. Writes nothing.
 
         A query for each reference whose values make a partition, and a consistent scan of the table for each level of
         those that don't. With `from_export`, as `export_of(shop, "s3://...")`, that export is read instead of a scan,
         and what it shows is read again by its key. InvalidRequest for a pattern of another table, NotFound if nothing
-        belongs to the subject.
+        belongs to the subject. With `shared` each scan is a job, which other processes work on too.
         """
         port = at_rate(self.db.port, rate)
-        return await self.db.run(execution.plan(port, self.table, subject, self._parts(), from_export))
+        return await self.db.run(
+            execution.plan(port, self.table, subject, self._parts(), from_export, self._jobs(shared))
+        )
 
     async def apply(
         self,
@@ -60,6 +73,7 @@ class AsyncErasure:
         rate: Rate | None = None,
         progress: Progress | None = None,
         from_export: TableItems | None = None,
+        shared: SharedScans | None = None,
     ) -> Receipt:
         """Delete all of it, the subject last. Programs may read and write meanwhile: it looks again until nothing is
         left. Returns what was deleted, and where copies still are.
@@ -72,6 +86,10 @@ class AsyncErasure:
         With `from_export` the first search reads the export, and the table is scanned once for all levels before
         anything is deleted: a scan less for each level after the first, where the export has all. Where it lacks
         something, the table is searched as without it. Nothing that was written since the export is left.
+
+        With `shared` each scan is a job, which other processes work on too; this one alone deletes. The receipt's units
+        are this process's. JobRefused where somebody cancels such a job: call it again.
         """
         options: Any = {"by": by, "rate": rate, "progress": progress, "from_export": from_export}
+        options["jobs"] = self._jobs(shared, is_apply=True)
         return await self.db.run(execution.apply(self.db.port, self.table, subject, self._parts(), **options))

@@ -15,6 +15,7 @@ from typing import Any
 from singletable.documents import BlobStore
 from singletable.erasure.journal import BATCH, Journal, at, open_journal
 from singletable.erasure.receipt import Erasing, ErasurePlan, Receipt, beside_mentions, remaining
+from singletable.erasure.scan_job import ScanJobs
 from singletable.erasure.search import ErasableItems, Root, SubjectSearch, root_of
 from singletable.errors import NotFound, SingletableError
 from singletable.flow import Meter, Port, Rate, at_rate
@@ -45,11 +46,12 @@ async def plan(
     asked: Query[Any] | Whole[Any],
     parts: Sequence[LayerBelongings],
     from_export: TableItems | None = None,
+    jobs: ScanJobs | None = None,
 ) -> ErasurePlan:
     """Predict an erasure. Raises NotFound if nothing belongs to the subject. Writes nothing."""
     root = root_of(table, asked)
     with Meter() as meter:
-        search = SubjectSearch(port, table, parts, from_export)
+        search = SubjectSearch(port, table, parts, from_export, jobs)
         items = await search.run(root)
     left_out = tuple(text for part in parts for text in part.left_out)
     as_of = None if from_export is None else from_export.complete_at
@@ -70,6 +72,7 @@ async def apply(
     rate: Rate | None = None,
     progress: Progress | None = None,
     from_export: TableItems | None = None,
+    jobs: ScanJobs | None = None,
 ) -> Receipt:
     """Erase, or go on with an erasure of the same subject that was ended. ApplyRefused, NotFound."""
     root = root_of(table, asked)
@@ -78,7 +81,7 @@ async def apply(
         try:
             leased = LeasedPort(at_rate(port, rate), table, held)
             leased.doing = f"erase {root.name}"
-            run = ErasureRun(leased, table, parts, root, by, progress, from_export)
+            run = ErasureRun(leased, table, parts, root, by, progress, from_export, jobs)
             await run.all()
         finally:
             with suppress(SingletableError):
@@ -125,8 +128,9 @@ class ErasureRun:
         by: str,
         progress: Progress | None,
         from_export: TableItems | None = None,
+        jobs: ScanJobs | None = None,
     ) -> None:
-        self.port, self.table, self.root, self.by = port, table, root, by
+        self.port, self.table, self.root, self.by, self.jobs = port, table, root, by, jobs
         self.parts, self.progress, self.from_export = parts, progress, from_export
         self.known: dict[tuple[str, str], Subject] = {}
         self.searches, self.done, self.total = 0, 0, 0
@@ -147,6 +151,8 @@ class ErasureRun:
         while self.searches <= SEARCHES and not (items := await self._search()).is_empty:
             await self._delete(items.in_order)
         self.found = items
+        if self.jobs is not None:
+            await self.jobs.clear(self.port)
         await self.journal.close()
 
     async def _first(self) -> ErasableItems:
@@ -156,13 +162,19 @@ class ErasureRun:
         if self.from_export is None or self.journal.is_stored:
             return await self._search()
         items = await self._search(self.from_export)
-        return await SubjectSearch(self.port, self.table, self.parts).closed(self.root, items) or await self._search()
+        return (
+            await SubjectSearch(self.port, self.table, self.parts, jobs=self.jobs).closed(self.root, items)
+            or await self._search()
+        )
 
     async def _search(self, from_export: TableItems | None = None) -> ErasableItems:
         self.searches += 1
         self.looked = at(self.port.now())
         known, again = list(self.known.values()), self.journal.record.again
-        items = await SubjectSearch(self.port, self.table, self.parts, from_export).run(self.root, known, again)
+        search = SubjectSearch(self.port, self.table, self.parts, from_export, self.jobs)
+        items = await search.run(self.root, known, again)
+        if self.jobs is not None:
+            self.jobs.goes_on = False
         for belonging in items.levels[0] if items.levels else ():
             if belonging.subject is not None:
                 self.known[belonging.place] = belonging.subject

@@ -17,6 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.erasure.records import clearing, deletion
+from singletable.erasure.scan_job import ScanJobs
+from singletable.erasure.wanted import Alternatives, asked_of, may_refer, references_with
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError
 from singletable.flow import Port
 from singletable.foundation import (
@@ -35,7 +37,6 @@ from singletable.foundation import (
     advanced,
     all_segments,
     cleared,
-    complete_patterns,
     empty,
     items_at,
     model_for,
@@ -45,7 +46,6 @@ from singletable.foundation import (
     port_over,
     read_pages,
     ready,
-    references_of,
     scan_pages,
     tool_class,
     usual_segments,
@@ -55,6 +55,8 @@ from singletable.schema import Whole
 from singletable.tables import projected_in
 
 _AT_ONCE = 16
+_CANDIDATES = 1_600
+"""Candidates of a job that are read in one round trip."""
 
 
 class Root(Struct, frozen=True):
@@ -132,14 +134,20 @@ class SubjectSearch:
     """One look for all that is erased with a subject."""
 
     def __init__(
-        self, port: Port, table: Table, layers: Sequence[LayerBelongings], from_export: TableItems | None = None
+        self,
+        port: Port,
+        table: Table,
+        layers: Sequence[LayerBelongings],
+        from_export: TableItems | None = None,
+        jobs: ScanJobs | None = None,
     ) -> None:
+        self.jobs = jobs
         self.port, self.table, self.layers = port, table, layers
         self.scanned = port_over(port, from_export)
         """Answers scans. An item that an export has is a candidate: it is read again by its key."""
         self.is_exported, self.has_scanned = from_export is not None, False
         self.indexes = projected_in(table.definition)
-        self.references = [*references_of(table), *(each for layer in layers for each in layer.references)]
+        self.references = references_with(table, layers)
         self.plain = frozenset(kind for layer in layers for kind in layer.kinds)
         self.levels: list[list[Belonging]] = []
         self.taken: set[tuple[str, tuple[str, str]]] = set()
@@ -257,7 +265,7 @@ class SubjectSearch:
         """Find the items that refer to subjects, and the layers' items of them."""
         if not subjects:
             return
-        asked, scanned = self._asked(subjects)
+        asked, scanned = asked_of(self.references, subjects)
         for i in range(0, len(asked), _AT_ONCE):
             part = asked[i : i + _AT_ONCE]
             calls: list[Callable[[], Any]] = [partial(self._read, captured, wanted) for captured, _, wanted in part]
@@ -271,33 +279,10 @@ class SubjectSearch:
                 watchers.setdefault(name, []).append(layer)
         if scanned or watchers:
             self.has_scanned = True
-            await self._scan(scanned, watchers)
+            await self._scan(subjects, scanned, watchers)
         for layer in self.layers:
             for belonging in await layer.of(self.port, subjects, self._tell):
                 self._add(belonging)
-
-    def _asked(
-        self, subjects: Sequence[Subject]
-    ) -> tuple[
-        list[tuple[Captured, Reference, Mapping[str, Any]]], dict[str, list[tuple[Reference, Mapping[str, Any]]]]
-    ]:
-        """The references to query; and by type, the ones that a scan looks for."""
-        asked: list[tuple[Captured, Reference, Mapping[str, Any]]] = []
-        scanned: dict[str, list[tuple[Reference, Mapping[str, Any]]]] = {}
-        for reference in self.references:
-            model = model_of(reference.holder)
-            captured = None if model.key.was is not None else next(complete_patterns(model, reference), None)
-            for subject in subjects:
-                if not issubclass(subject.kind, reference.subject):
-                    continue
-                wanted = reference.values_of(subject.values)
-                if wanted is None:
-                    continue
-                if captured is not None:
-                    asked.append((captured, reference, wanted))
-                else:
-                    scanned.setdefault(model.type, []).append((reference, wanted))
-        return asked, scanned
 
     async def _read(self, captured: Captured, wanted: Mapping[str, Any]) -> list[Item]:
         try:
@@ -308,43 +293,46 @@ class SubjectSearch:
 
     async def _scan(
         self,
-        wanted: Mapping[str, Sequence[tuple[Reference, Mapping[str, Any]]]],
+        subjects: Sequence[Subject],
+        wanted: Mapping[str, Alternatives],
         watchers: Mapping[str, Sequence[LayerBelongings]],
     ) -> None:
+        if self.jobs is not None and not self.is_exported:
+            places = await self.jobs.candidates(self.port, subjects, wanted, [*watchers])
+            if places is not None:
+                for i in range(0, len(places), _CANDIDATES):
+                    there = await items_at(self.port, self.table, places[i : i + _CANDIDATES])
+                    await self._look([*there.values()], wanted, watchers)
+                return
         segments = all_segments(usual_segments(self.scanned))
         while segments:
             pages = await scan_pages(self.scanned, self.table, segments)
-            items = [item for page in pages for item in page.items]
-            for item in items:
-                type_name = self.table.type_of(item)
-                if (model := self.table.model_of_type(type_name)) is not None:
-                    for layer in watchers.get(type_name, ()):
-                        layer.see(model, item)
-            for item in await self._now([item for item in items if self.table.type_of(item) in wanted], wanted):
-                await self._meet(item, wanted[self.table.type_of(item)])
+            await self._look([item for page in pages for item in page.items], wanted, watchers)
             segments = advanced(segments, pages)
 
-    async def _now(
-        self, items: Sequence[Item], wanted: Mapping[str, Sequence[tuple[Reference, Mapping[str, Any]]]]
-    ) -> list[Item]:
+    async def _look(
+        self,
+        items: Sequence[Item],
+        wanted: Mapping[str, Alternatives],
+        watchers: Mapping[str, Sequence[LayerBelongings]],
+    ) -> None:
+        """Take what refers to a subject, and show layers what they asked for."""
+        for item in items:
+            type_name = self.table.type_of(item)
+            if (model := self.table.model_of_type(type_name)) is not None:
+                for layer in watchers.get(type_name, ()):
+                    layer.see(model, item)
+        for item in await self._now([item for item in items if self.table.type_of(item) in wanted], wanted):
+            await self._meet(item, wanted[self.table.type_of(item)])
+
+    async def _now(self, items: Sequence[Item], wanted: Mapping[str, Alternatives]) -> list[Item]:
         """The items of a scan; for an export, the ones that may refer to a subject, read again from the table."""
         if not self.is_exported:
             return [*items]
-        places = [place_in(self.table, item) for item in items if self._may_refer(item, wanted)]
+        of_type = self.table.type_of
+        places = [place_in(self.table, item) for item in items if may_refer(item, wanted[of_type(item)])]
         there = await items_at(self.port, self.table, places)
-        return [item for item in there.values() if self.table.type_of(item) in wanted]
-
-    def _may_refer(self, item: Item, wanted: Mapping[str, Sequence[tuple[Reference, Mapping[str, Any]]]]) -> bool:
-        """Whether an exported item refers to a subject, or can't be read."""
-        for reference, values in wanted[self.table.type_of(item)]:
-            model = model_of(reference.holder)
-            try:
-                entity = model.load_anywhere(item) if model.is_mine(item) else None
-            except SingletableError:
-                return True
-            if entity is not None and reference.is_met(entity, values):
-                return True
-        return False
+        return [item for item in there.values() if of_type(item) in wanted]
 
     async def _meet(self, item: Item, wanted: Iterable[tuple[Reference, Mapping[str, Any]]]) -> None:
         """Take what a reference finds, if it is of the class and has the values."""

@@ -52,6 +52,18 @@ class JobBounds(Struct, frozen=True):
                 )
 
 
+class KnownJob(Struct, frozen=True):
+    """A job, as a command that begins jobs of its own looks for them."""
+
+    id: str
+    state: JobState
+    options: Mapping[str, Any]
+    ended_at: datetime | None
+
+    def __repr__(self) -> str:
+        return f"<KnownJob {self.id}>"
+
+
 async def begin(
     port: Port,
     place: JobPlace,
@@ -85,6 +97,7 @@ async def begin(
         job=_id_after(same, kind, text, declaration, identity, f"{now:%Y-%m-%d}"),
         kind=kind,
         options=text,
+        is_private=found_kind.is_private,
         declaration=declaration,
         format=found_kind.format,
         identity=identity,
@@ -148,6 +161,27 @@ async def list_jobs(port: Port, table: Table) -> list[JobStatus]:
     await store.ready()
     jobs = sorted(await _swept(store), key=lambda job: job.begun_at, reverse=True)
     return [await _status(store, table, job) for job in jobs]
+
+
+async def of_kind(port: Port, place: JobPlace, kind: str) -> list[KnownJob]:
+    """The jobs of a kind that this program can do, of this table. A query, and one request that describes the table."""
+    store, declaration = JobStore(port, place.table), document_of(place.table).digest
+    await store.ready()
+    described = await describe(port, place.table.definition)
+    identity = "" if described is None else table_identity(described.raw)
+    return [
+        KnownJob(job.job, JobState(job.state), msgspec.json.decode(job.options), job.ended_at)
+        for job in await store.all()
+        if (job.kind, job.declaration, job.identity) == (kind, declaration, identity)
+    ]
+
+
+async def forget(port: Port, table: Table, job_id: str) -> None:
+    """Delete all of a job; nothing where it is gone. A read for each hundred sections, a write for each item."""
+    store = JobStore(port, table)
+    await store.ready()
+    if (job := await store.read(job_id)) is not None:
+        await store.forget(job)
 
 
 async def sections_of(port: Port, table: Table, job_id: str) -> list[range]:

@@ -19,6 +19,8 @@ class JobItem(ToolItem, word="job"):
     """The command: `fill`."""
     options: str = field(personal=True)
     """JSON."""
+    is_private: bool = False
+    """Whether the options name somebody."""
     declaration: str
     """The digest of the classes that it was begun with. A program that declares others refuses it."""
     format: int

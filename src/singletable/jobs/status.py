@@ -28,6 +28,7 @@ class JobStatus(Struct, frozen=True):
     id: str
     kind: str
     options: Mapping[str, Any]
+    """Empty where they name somebody."""
     table: str
     state: str
     """`running`, `paused`, `failed`, `cancelled` or `ended`."""
@@ -91,7 +92,7 @@ def status_of(table: str, job: JobItem, parts: Iterable[JobPart], now: float) ->
     return JobStatus(
         id=job.job,
         kind=job.kind,
-        options=msgspec.json.decode(job.options),
+        options={} if job.is_private else msgspec.json.decode(job.options),
         table=table,
         state=job.state,
         why=job.why,

@@ -165,9 +165,13 @@ class JobStore:
     async def drop_unkept(self, part: JobPart) -> None:
         """Delete the lines that the owner before wrote and did not keep: it ended in between. A read, if there are
         none."""
+        await self._drop_after(part, part.fence - 1)
+
+    async def _drop_after(self, part: JobPart, fence: int) -> None:
+        """Delete the lines of an owner that the section does not list. A read, if there are none."""
         number = len(part.lines)
         while True:
-            key = self.lines.by_number(part.job, part.section, number, part.fence - 1)
+            key = self.lines.by_number(part.job, part.section, number, fence)
             if await flows.get(self.port, key.consistent()) is None:
                 return
             await flows.delete(self.port, key)
@@ -225,7 +229,8 @@ class JobStore:
         return slot
 
     async def forget(self, job: JobItem) -> None:
-        """Delete all of a job, itself last. A read for each hundred sections, a write for each item."""
+        """Delete all of a job, itself last. A read for each hundred sections, and two for each that is not over, whose
+        owners may have been killed; a write for each item."""
         has_states = _has_states(job.kind)
         for begin in range(0, job.sections + 1, AT_ONCE):
             numbers = range(begin, min(begin + AT_ONCE, job.sections + 1))
@@ -238,6 +243,9 @@ class JobStore:
             if has_states:
                 keys += [self.states.by_slot(job.job, number, slot) for number in parts for slot in (0, 1)]
             await send_patiently(self.port, [delete_if(key, None) for key in keys])
+            for part in parts.values():
+                for fence in () if part.is_over else (part.fence - 1, part.fence):
+                    await self._drop_after(part, fence)
             await send_patiently(self.port, [delete_if(model_for(part).key_of(part), None) for part in parts.values()])
         await flows.delete(self.port, self.job.by_id(job.job))
 

@@ -146,14 +146,14 @@ class JobKind:
     """Whether it writes items of the application."""
     has_states: bool = False
     """Whether its sections have states."""
+    is_private: bool = False
+    """Whether its options name somebody: nobody is shown them."""
 
 
 JOBS = ExtensionGroup("singletable.jobs", JobKind, entry_points.JOBS)
 
 
-_ALONE: Mapping[str, str] = {
-    "erase": "each of its scans looks for what belongs to what the scan before found",
-}
+_ALONE: Mapping[str, str] = {}
 """Commands that read whole tables, and work in one process, with the reason."""
 
 

@@ -127,6 +127,10 @@ class LayerBelongings:
         """Whether an item of one of the layer's classes, as it was at some time, is of subjects or mentions one."""
         return False
 
+    def wants(self, model: Model[Any], item: Item) -> bool:
+        """Whether `see` takes an item of a scan, after `scans`: a scan by several processes brings no other."""
+        return True
+
     def see(self, model: Model[Any], item: Item) -> None:
         """An item of a scan."""
 

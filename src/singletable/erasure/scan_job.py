@@ -1,0 +1,189 @@
+"""A scan of an erasure as a job: a section is a segment of the table, and its lines are the keys of candidates.
+
+The process that erases begins a job for each of its scans, works on it beside others, and reads the candidates again by
+their keys, as those of an export. So a job deletes nothing, and what it finds twice or late harms nothing. Its options
+and lines name somebody: once they are read, the job is forgotten.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from singletable.erasure.wanted import (
+    Alternatives,
+    StoredSubject,
+    asked_of,
+    may_refer,
+    references_with,
+    stored_subject,
+    subject_in,
+)
+from singletable.flow import Port, instant, patiently
+from singletable.foundation import LayerBelongings, Subject, place_in, ready, scan_pages
+from singletable.jobs import JobKind, JobPlace, JobRefused, JobStatus, JobWork, Round, SectionLines, flows as job_flows
+from singletable.jobs.inspect import LEASE_SECONDS, JobBounds, JobState, WorkerOptions, segment_at
+from singletable.layers import belongings_of as layer_belongings
+from singletable.operations import Item
+
+KIND: Final = "erase"
+_MOST_BYTES: Final = 300_000
+"""Of the subjects of a scan, as an item of the table holds them. More are looked for without a job."""
+_TRIES: Final = 3
+_LEFT: Final = timedelta(hours=1)
+"""A scan that ended so long ago was not read: the process that began it was killed."""
+
+
+class ErasureScanOptions(Struct, frozen=True):
+    """What a scan looks for."""
+
+    subjects: Sequence[StoredSubject]
+    types: Mapping[str, int]
+    """The types of items that may refer to a subject, each with the number of references: a worker that knows others
+    takes all items of the type."""
+    watched: Sequence[str]
+    """The types of items that layers ask for."""
+    is_apply: bool = False
+    """Whether an erasure scans, not a plan. There is one erasure of a table at a time, under its lease."""
+    salt: str = ""
+    """Random: the job's id is made of its options, and says nothing of them."""
+
+
+class ErasureScanWork(JobWork):
+    """Finds the items of a page that may belong to a subject."""
+
+    def __init__(self, place: JobPlace, options: ErasureScanOptions) -> None:
+        self.table, self.options = place.table, options
+        subjects = [subject_in(place.table, stored) for stored in options.subjects]
+        layers = [layer.belongings() for layer in layer_belongings(place.table, place.seal, None)]
+        _, wanted = asked_of(references_with(place.table, layers), subjects)
+        self.wanted = {name: those for name, those in wanted.items() if len(those) == options.types.get(name)}
+        self.watchers: dict[str, list[LayerBelongings]] = {}
+        for layer in layers:
+            for name in layer.scans(subjects):
+                self.watchers.setdefault(name, []).append(layer)
+
+    async def begin(self, port: Port) -> None:
+        await ready(port, self.table)
+
+    async def round(self, port: Port, section: int, of: int, position: Any, page: int) -> Round:
+        segment = segment_at(section, of, position)
+        (read,) = await patiently(port, partial(scan_pages, port, self.table, [segment], page=page))
+        lines = [{"type": self.table.type_of(i), "key": place_in(self.table, i)} for i in read.items if self._is_one(i)]
+        after = None if read.after is None else segment.moved(read.after).position
+        return Round(after, read.after is None, len(read.items), {"candidates": len(lines)}, lines)
+
+    def _is_one(self, item: Item) -> bool:
+        name = self.table.type_of(item)
+        model = self.table.model_of_type(name)
+        if model is None:
+            return False
+        if name in self.options.types and (name not in self.wanted or may_refer(item, self.wanted[name])):
+            return True
+        layers = self.watchers.get(name)
+        return name in self.options.watched and (layers is None or any(one.wants(model, item) for one in layers))
+
+    async def end(self, port: Port, told: SectionLines) -> Mapping[str, Any]:
+        return {"seen": told.seen, "candidates": told.counts.get("candidates", 0)}
+
+
+ERASE = JobKind(KIND, 1, ErasureScanOptions, ErasureScanWork, writes=False, is_private=True)
+
+
+class SharedScans(Struct, frozen=True):
+    """An erasure's scans as jobs, which other processes share by `singletable job run` or `Jobs(db, table).run`.
+
+    `tell` gets each job once it is begun, `progress` its state while this process works on it. Rates and caps are of
+    each scan, over all processes. `at_once` sections are scanned at the same time, here.
+    """
+
+    sections: int | None = None
+    read_rate: float | None = None
+    read_cap: float | None = None
+    at_once: int = 4
+    lease_seconds: float = LEASE_SECONDS
+    tell: Callable[[JobStatus], object] | None = None
+    progress: Callable[[JobStatus], object] | None = None
+
+
+class ScanJobs:
+    """The scans of one erasure."""
+
+    def __init__(self, place: JobPlace, shared: SharedScans, *, is_apply: bool = False) -> None:
+        self.place, self.shared, self.is_apply, self.goes_on = place, shared, is_apply, True
+        """`goes_on`: whether the next scan may be one that a killed process has begun. Only those of the first search
+        may: later ones look for what came meanwhile."""
+
+    async def candidates(
+        self, port: Port, subjects: Sequence[Subject], wanted: Mapping[str, Alternatives], watched: Sequence[str]
+    ) -> list[tuple[str, str]] | None:
+        """The keys of what may belong to subjects, by a job. None if the subjects are too many for one."""
+        types = {name: len(alternatives) for name, alternatives in wanted.items()}
+        stored = [stored_subject(subject) for subject in subjects]
+        asked = ErasureScanOptions(stored, types, sorted(watched), self.is_apply)
+        if len(msgspec.json.encode(asked)) > _MOST_BYTES:
+            return None
+        for attempt in range(_TRIES):
+            try:
+                return await self._by_job(port, asked)
+            except JobRefused as error:  # another process has read it, and forgot it
+                if error.reason != "missing" or attempt == _TRIES - 1:
+                    raise
+        raise AssertionError("it returns or raises")
+
+    async def _by_job(self, port: Port, asked: ErasureScanOptions) -> list[tuple[str, str]]:
+        table = self.place.table
+        job = await self._begun(port, asked)
+        shared = self.shared
+        if shared.tell is not None:
+            shared.tell(job)
+        options = WorkerOptions(shared.at_once, shared.lease_seconds)
+        done = await job_flows.run(port, self.place, job.id, options, signals=False, progress=shared.progress)
+        if done.state != "ended":
+            raise JobRefused(
+                f"the scan {job.id} is {done.state}{': ' if done.why else ''}{done.why}",
+                reason="has ended",
+                table=table.name,
+                operation="erase",
+                hint="Erase again: nothing is lost, and it goes on.",
+            )
+        places = [(str(pk), str(sk)) async for pk, sk in self._keys(port, job.id)]
+        await job_flows.forget(port, table, job.id)
+        return places
+
+    async def _begun(self, port: Port, asked: ErasureScanOptions) -> JobStatus:
+        """A new job, or the one that a killed process has begun for the same. What such processes left goes."""
+        same, table = msgspec.json.decode(msgspec.json.encode(asked)), self.place.table
+        for job in await job_flows.of_kind(port, self.place, KIND):
+            is_same = {**job.options, "salt": ""} == same
+            if self.goes_on and is_same and job.state in (JobState.RUNNING, JobState.PAUSED):
+                return await job_flows.show(port, table, job.id)
+            if self._is_left(job, port.now()) or (is_same and job.state is JobState.FAILED):
+                await job_flows.forget(port, table, job.id)
+        salted = msgspec.structs.replace(asked, salt=secrets.token_hex(16))
+        given = msgspec.to_builtins(salted)
+        bounds = JobBounds(read_rate=self.shared.read_rate, read_cap=self.shared.read_cap)
+        return await job_flows.begin(port, self.place, KIND, given, sections=self.shared.sections, bounds=bounds)
+
+    async def clear(self, port: Port) -> None:
+        """Forget what erasures before this one have left, which were killed."""
+        for job in await job_flows.of_kind(port, self.place, KIND):
+            if self._is_left(job, port.now()):
+                await job_flows.forget(port, self.place.table, job.id)
+
+    def _is_left(self, job: job_flows.KnownJob, now: float) -> bool:
+        """Whether nobody reads a job any more: an erasure's, as this one holds the lease; one that ended long ago."""
+        if self.is_apply and job.options.get("is_apply"):
+            return True
+        return job.ended_at is not None and job.ended_at < instant(now) - _LEFT
+
+    async def _keys(self, port: Port, job: str) -> AsyncIterator[Sequence[str]]:
+        for numbers in await job_flows.sections_of(port, self.place.table, job):
+            for line in await job_flows.lines(port, self.place.table, job, numbers):
+                yield line["key"]

@@ -1,0 +1,153 @@
+"""An erasure whose scans are jobs: it finds and deletes what it does alone, whoever scans, killed anywhere or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from singletable import AsyncDatabase, Database
+from singletable.erasure import AsyncErasure, Erasure, SharedScans, scan_job
+from singletable.errors import NotFound
+from singletable.jobs import JobRefused, Jobs, JobStatus
+from tests.erasure.killing import is_killed
+from tests.erasure.models import customer, shop, whole
+from tests.erasure.test_erasure import ADA, CLEARED, WHOLE, fill, is_erased, items_of, remaining as remaining
+from tests.migrations.test_apply_lease import Pace
+from tests.migrations.watching import before_each
+from tests.support.engines import fresh
+from tests.support.raw import all_items
+from tests.support.sampling import strides
+from tests.support.shells import opened
+
+
+@pytest.fixture
+def db() -> Iterator[Database]:
+    with fresh() as made:
+        fill(made)
+        yield made
+
+
+def job_items(db: Database) -> list[dict[str, Any]]:
+    return [item for item in db.run(all_items(db.port, "shop")) if item["_type"]["S"].startswith("_job")]
+
+
+def test_it_does_what_it_does_alone(db: Database, remaining: Any) -> None:
+    told = list[JobStatus]()
+    plain = Erasure(db, shop).plan(ADA)
+    plan = Erasure(db, shop).plan(ADA, shared=SharedScans(sections=3, tell=told.append))
+    assert sorted(map(repr, plan.belongings)) == sorted(map(repr, plain.belongings))
+    assert (plan.kept, plan.left_out) == (plain.kept, plain.left_out)
+    assert told
+    assert {job.sections for job in told} == {3}
+    receipt = Erasure(db, shop).apply(ADA, shared=SharedScans(sections=3))
+    assert (receipt.deleted, receipt.cleared, receipt.runs) == (WHOLE, CLEARED, 1)
+    is_erased(db, remaining)
+    assert job_items(db) == []
+
+
+async def test_so_it_does_in_the_awaiting_shell() -> None:
+    async with opened("awaiting") as shell:
+        assert isinstance(shell, AsyncDatabase)
+        await shell.create_table(shop)
+        await shell.create(customer("ada"))
+        await shell.write_many(puts=whole("ada", "bob"))
+        receipt = await AsyncErasure(shell, shop).apply(ADA, shared=SharedScans(sections=2))
+        assert receipt.deleted == WHOLE
+        assert await shell.check(shop) == []
+
+
+def test_others_do_the_scans(db: Database, remaining: Any) -> None:
+    """Each is over before the process that erases takes a section."""
+    told = list[str]()
+
+    def work(job: JobStatus) -> None:
+        told.append(job.id)
+        assert Jobs(db, shop).run(job.id).state == "ended"
+
+    receipt = Erasure(db, shop).apply(ADA, shared=SharedScans(sections=4, tell=work))
+    assert (receipt.deleted, receipt.cleared) == (WHOLE, CLEARED)
+    is_erased(db, remaining)
+    assert len({*told}) == len(told) >= 3
+
+
+def test_a_job_shows_nothing_of_the_subject(db: Database) -> None:
+    shown = list[str]()
+
+    def look(job: JobStatus) -> None:
+        jobs = Jobs(db, shop)
+        done = jobs.run(job.id)
+        shown.extend(map(repr, (job, done, jobs.all())))
+        assert (job.options, done.options) == ({}, {})
+        assert [line["type"] for line in jobs.lines(job.id)]
+
+    for _ in range(2):  # the ids of the same scans are others
+        Erasure(db, shop).plan(ADA, shared=SharedScans(tell=look))
+    assert shown
+    assert "ada" not in "".join(shown)
+    ids = [text.partition("id='")[2].partition("'")[0] for text in shown[::3]]
+    assert len({*ids}) == len(ids) == 2 * len(ids) // 2
+
+
+@strides(25)
+def test_killed_at_every_request_it_goes_on(remaining: Any, monkeypatch: pytest.MonkeyPatch, stride: int) -> None:
+    shared, at = SharedScans(sections=2, at_once=1, lease_seconds=0.2), 0
+    with fresh() as db:
+        while True:
+            at += stride
+            fill(db)
+            was_killed = is_killed(db, shop, ADA, at, monkeypatch, shared=shared)
+            if was_killed:
+                with monkeypatch.context() as patched, suppress(NotFound):  # it was all gone
+                    Pace(db, patched)
+                    Erasure(db, shop).apply(ADA, shared=shared)
+            assert items_of(db) == remaining, at
+            if not was_killed:
+                break
+            db.delete_table(shop)
+    assert at > 100
+
+
+def test_a_scan_that_a_killed_process_has_begun_is_gone_on_with(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = list[str]()
+    shared = SharedScans(sections=4, at_once=1, lease_seconds=0.3, tell=lambda job: told.append(job.id))
+    scans = 0
+
+    def is_second_scan(operation: Any) -> None:
+        nonlocal scans
+        scans += type(operation).__name__ == "Scan"
+        if scans == 2:
+            scans += 1
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        before_each(db, patched, is_second_scan)
+        with pytest.raises(KeyboardInterrupt):
+            Erasure(db, shop).apply(ADA, shared=shared)
+    (first,) = told
+    Erasure(db, shop).apply(ADA, shared=shared)
+    assert told[1] == first
+    assert len({*told}) == len(told) - 1  # later searches begin their own
+    assert job_items(db) == []
+
+
+def test_a_scan_that_was_cancelled_ends_it(db: Database, remaining: Any) -> None:
+    def cancel(job: JobStatus) -> None:
+        Jobs(db, shop).cancel(job.id, by="bob")
+
+    with pytest.raises(JobRefused, match=r"the scan erase-\w+ is cancelled: cancelled by bob.*Erase again"):
+        Erasure(db, shop).apply(ADA, shared=SharedScans(tell=cancel))
+    Erasure(db, shop).apply(ADA, shared=SharedScans())
+    is_erased(db, remaining)
+
+
+def test_too_many_subjects_are_looked_for_without_a_job(
+    db: Database, remaining: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scan_job, "_MOST_BYTES", 10)
+    told = list[JobStatus]()
+    Erasure(db, shop).apply(ADA, shared=SharedScans(tell=told.append))
+    is_erased(db, remaining)
+    assert told == []
