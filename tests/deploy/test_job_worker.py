@@ -63,6 +63,16 @@ def test_its_role_allows_what_a_job_asks_for(kind: str) -> None:
         assert is_allowed(held, attempt), attempt
 
 
+def test_a_worker_on_scans_of_an_erasure_may_only_scan() -> None:
+    held = statements(new, "erase")
+    wanted = {"subjects": [], "types": {}, "watched": ["person"], "is_apply": False, "salt": ""}
+    attempts = asked(new, "erase", wanted, lambda db: put_people(db, 20))
+    for attempt in attempts:
+        assert is_allowed(held, attempt), attempt
+    delete = Attempt("dynamodb:DeleteItem", table_arn("people"), {"dynamodb:LeadingKeys": ("person#1",)})
+    assert not is_allowed(held, delete)
+
+
 def test_a_check_of_a_graph_reads_its_index() -> None:
     held = statements(records, "check")
     attempts = asked(records, "check", {}, lambda db: Graph(db).load([User(id="ada"), Goal(id="g")], []))

@@ -26,7 +26,7 @@ from singletable.documents import (
 )
 from singletable.documents.belongings import DocumentBelongings
 from singletable.documents.family_rewrite import FamilyRewrite
-from singletable.erasure import AsyncErasure, Erasure, Receipt
+from singletable.erasure import AsyncErasure, Erasure, Receipt, SharedScans
 from singletable.errors import TooLarge, TransactionConflict
 from singletable.expressions import AttributeChange
 from singletable.flow.driver import drive
@@ -165,8 +165,8 @@ def everything(db: Database, path: Path) -> str:
     return without_random(text)
 
 
-def erase(db: Database, pages: Documents[Page]) -> Receipt:
-    return Erasure(db, app, pages).apply(ADA)
+def erase(db: Database, pages: Documents[Page], shared: SharedScans | None = None) -> Receipt:
+    return Erasure(db, app, pages).apply(ADA, shared=shared)
 
 
 def fill(pages: Documents[Page]) -> None:
@@ -180,10 +180,13 @@ def fill(pages: Documents[Page]) -> None:
     bob.does(remark(id="r2", remark={"by": "bob-id", "text": "bob remarks"}))
 
 
-def test_documents_stay_and_hold_nothing_of_theirs(db: Database, pages: Documents[Page], tmp_path: Path) -> None:
+@pytest.mark.parametrize("shared", [None, SharedScans(sections=3)], ids=["alone", "its scans are jobs"])
+def test_documents_stay_and_hold_nothing_of_theirs(
+    db: Database, pages: Documents[Page], tmp_path: Path, shared: SharedScans | None
+) -> None:
     fill(pages)
     before = pages.head("p1")
-    receipt = erase(db, pages)
+    receipt = erase(db, pages, shared)
     assert (receipt.deleted, receipt.cleared, receipt.kept) == ({"Person": 1}, {"Page": 1}, ())
     left = everything(db, tmp_path).replace("tab-ada-p1", "")
     assert "ada" not in left

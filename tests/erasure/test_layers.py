@@ -23,7 +23,7 @@ from singletable.documents import (
     Version,
     collection,
 )
-from singletable.erasure import AsyncErasure, Erasure
+from singletable.erasure import AsyncErasure, Erasure, SharedScans
 from singletable.erasure.items import ErasureRecord
 from singletable.errors import NotFound
 from singletable.streams import Changes, ChangeWorker, Inserted
@@ -165,7 +165,10 @@ def everything(db: Database, path: Path) -> str:
     return repr([item for item in tables if item.get("_type", {}).get("S") not in ("_apply",)]) + contents(path)
 
 
-def test_tasks_documents_dead_letters_and_bindings(db: Database, documents: Documents[Project], tmp_path: Path) -> None:
+@pytest.mark.parametrize("shared", [None, SharedScans(sections=3)], ids=["alone", "its scans are jobs"])
+def test_tasks_documents_dead_letters_and_bindings(
+    db: Database, documents: Documents[Project], tmp_path: Path, shared: SharedScans | None
+) -> None:
     fill(db, documents)
     ChangeWorker(db, changes).drain(tries=1)
     assert len(ChangeWorker(db, changes).dead_letters()) == 2
@@ -174,11 +177,11 @@ def test_tasks_documents_dead_letters_and_bindings(db: Database, documents: Docu
         tx.add(tasks.after(timedelta(0), remind("ada@example.org"), key="dead"))
     TaskWorker(db, tasks).drain()
     assert [letter.key for letter in TaskWorker(db, tasks).dead_letters()] == ["dead"]
-    plan = erasure(db, documents).plan(ADA)
+    plan = erasure(db, documents).plan(ADA, shared=shared)
     expected = {"User": 1, "Remark": 2, "task": 4, "dead letter": 1, "Project": 2, "SyncGroup": 1, "SyncClient": 1}
     assert plan.deleted == expected
     assert plan.left_out == ()
-    receipt = erasure(db, documents).apply(ADA)
+    receipt = erasure(db, documents).apply(ADA, shared=shared)
     assert (receipt.deleted, receipt.kept) == (expected, ())
     with pytest.raises(NotFound):
         documents.head("ada-one")

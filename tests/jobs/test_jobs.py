@@ -236,10 +236,6 @@ def test_what_is_not_there_is_refused(db: Database) -> None:
         assert refused.value.reason == "missing"
     with pytest.raises(InvalidRequest, match="'bake' does not run as a job"):
         jobs.begin("bake")
-    with pytest.raises(
-        InvalidRequest, match="'erase' does not run as a job: each of its scans looks for what belongs to"
-    ):
-        jobs.begin("erase")
     with pytest.raises(InvalidRequest, match="1 to 100,000 sections"):
         jobs.begin("fill", sections=0)
     wrong: list[Any] = [{"read_rate": 0.0}, {"write_cap": -1.0}]

@@ -84,6 +84,7 @@ PLANTED: dict[str, tuple[list[str], Callable[[Database], None]]] = {
         lambda db: edit(db, key_of(part(db, "ended")), is_over={"BOOL": False}),
     ),
     "nobody works on it": (["job.idle"], idle),
+    "it has failed": (["job.failed"], lambda db: edit(db, key_of(job(db, "running")), state={"S": "failed"})),
 }
 
 

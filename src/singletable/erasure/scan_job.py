@@ -34,14 +34,14 @@ from singletable.operations import Item
 
 KIND: Final = "erase"
 _MOST_BYTES: Final = 300_000
-"""Of the subjects of a scan, as an item of the table holds them. More are looked for without a job."""
+"""The most of the subjects of a scan: an item of the table holds them. More are looked for without a job."""
 _TRIES: Final = 3
 _LEFT: Final = timedelta(hours=1)
 """A scan that ended so long ago was not read: the process that began it was killed."""
 
 
 class ErasureScanOptions(Struct, frozen=True):
-    """What a scan looks for."""
+    """The subjects of a scan, and the types of items that it looks at."""
 
     subjects: Sequence[StoredSubject]
     types: Mapping[str, int]

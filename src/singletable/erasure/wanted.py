@@ -1,4 +1,4 @@
-"""What an erasure looks for: the references to subjects, by a query or by a scan; and subjects as a job holds them."""
+"""References to subjects, by a query or by a scan; and subjects as a job holds them."""
 
 from __future__ import annotations
 

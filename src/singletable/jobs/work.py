@@ -153,17 +153,12 @@ class JobKind:
 JOBS = ExtensionGroup("singletable.jobs", JobKind, entry_points.JOBS)
 
 
-_ALONE: Mapping[str, str] = {}
-"""Commands that read whole tables, and work in one process, with the reason."""
-
-
 def kind_named(name: str) -> JobKind:
     """The kind of a name. InvalidRequest for one that is not registered."""
     entry = JOBS.entry(name)
     if entry is None:
         known = ", ".join(sorted(JOBS.entries()))
-        why = f": {_ALONE[name]}" if name in _ALONE else ""
-        raise InvalidRequest(f"{name!r} does not run as a job{why}", operation="job", hint=f"These do: {known}.")
+        raise InvalidRequest(f"{name!r} does not run as a job", operation="job", hint=f"These do: {known}.")
     return JOBS.load(entry)
 
 

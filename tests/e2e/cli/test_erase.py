@@ -41,6 +41,42 @@ def test_a_list_first_and_a_receipt(shop: Folder) -> None:
     assert "ada" not in again.err
 
 
+REVIEW = """
+
+class Review(Entity, table=app, type="review"):
+    number: int
+    author: str = field(belongs_to=Customer.email)
+
+    @app.key
+    @staticmethod
+    def by_number(number: int) -> Key:
+        return f"review#{number}", "review"
+"""
+
+
+REVIEWS = """
+from shop.model import Review
+from singletable import connect
+
+with connect("local:data/singletable.db") as db:
+    db.write_many(puts=[Review(number=number, author="ada@example.org") for number in range(3)])
+"""
+
+
+def test_its_scans_are_jobs(shop: Folder) -> None:
+    path = shop.path / "shop" / "model.py"
+    path.write_text(path.read_text() + REVIEW)
+    (shop.path / "reviews.py").write_text(REVIEWS)
+    assert shop.python("reviews.py").code == 0
+    refused = shop.run(*ADA, "--yes", "--sections", "2")
+    assert (refused.code, "--sections is for a job. Add --job." in refused.err) == (2, True)
+    ran = shop.run(*ADA, "--yes", "--job", "--sections", "2", "--json")
+    assert (ran.code, json.loads(ran.out)["deleted"]["Review"]) == (0, 3)
+    assert ran.err.count("shop: job erase-") == ran.err.count("a scan in 2 sections") >= 2
+    assert "ada" not in ran.err
+    assert shop.run("job", "list", "shop.model").out == ""
+
+
 def test_as_json(shop: Folder) -> None:
     ran = shop.run(*ADA, "--yes", "--json")
     receipt = json.loads(ran.out)

@@ -22,15 +22,17 @@ _JOB_WORDS: Final = ("job", "rate")
 _WRITING: Final = ("fill",)
 _READING: Final = ("check", "plan", "stats")
 _GRANTED_APART: Final = ("collect",)
+_SCANNING: Final = ("erase",)
+"""Kinds whose workers scan, and do nothing else: the process that erases reads and deletes."""
 _LONGEST: Final = 900
 """The most seconds that Lambda lets a function work."""
 
 
 def works_on_jobs(table: Table, *kinds: str) -> Grant:
     """Work on jobs of a table: keep sections and rates, scan the table, and do what the kinds do. "fill" writes items,
-    also of the tables that items move to; "check", "plan" and "stats" read everything. For "collect" give
-    `collects_garbage(...)` too, for each class of documents. DeclarationError for other kinds."""
-    known = (*_WRITING, *_READING, *_GRANTED_APART)
+    also of the tables that items move to; "check", "plan" and "stats" read everything; "erase" scans. For "collect"
+    give `collects_garbage(...)` too, for each class of documents. DeclarationError for other kinds."""
+    known = (*_WRITING, *_READING, *_GRANTED_APART, *_SCANNING)
     wrong = [kind for kind in kinds if kind not in known]
     if wrong or not kinds:
         what = f"no kind of job {wrong[0]!r} runs in a function" if wrong else "no kind of job is named"
