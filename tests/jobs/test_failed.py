@@ -13,11 +13,13 @@ from singletable.cli.app import app as program
 from singletable.errors import Denied
 from singletable.jobs import JobRefused, Jobs, worker as workers
 from singletable.jobs.fill_job import FillWork
+from singletable.jobs.items import JobPart
 from singletable.jobs.states import JobEvent
 from singletable.jobs.store import JobStore
 from singletable.jobs.work import Round
 from singletable.layers import checks_of
 from tests.jobs.people import is_filled, put_people
+from tests.jobs.test_jobs import stopped_after
 from tests.migrations import models as new_module
 from tests.migrations.models import new
 from tests.migrations.watching import before_each
@@ -124,6 +126,22 @@ def test_a_kept_round_begins_the_count_anew(db: Database) -> None:
     part = db.run(store.keep(part, Round({"pk": {"S": "x"}}, False), 0.0, 0.0))
     assert part is not None
     assert (part.failures, part.trouble) == (0, "")
+
+
+def test_a_worker_that_is_stopped_leaves_the_count_as_it_is(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it found it, where it kept no round; else of none."""
+    jobs, left = Jobs(db, new), list[JobPart]()
+    job = jobs.begin("fill", sections=1)
+    with monkeypatch.context() as patched:
+        fail_at(patched, 0, ValueError("the name of Ada"))
+        fail(jobs, job.id, 2)
+    for rounds, seen in ((1, 0), (2, 100)):
+        assert jobs.run(job.id, at_once=1, stop=stopped_after(rounds)).seen == seen
+        left.append(db.run(JobStore(db.port, new).parts(job.id, [0]))[0])
+    assert [(part.owner, part.failures, part.trouble) for part in left] == [("", 2, "ValueError"), ("", 0, "")]
+    fail_at(monkeypatch, 0, ValueError("the name of Ada"))
+    fail(jobs, job.id, 1)
+    assert jobs.show(job.id).state == "running"
 
 
 def test_others_end_where_one_has_found_that_it_failed(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -271,7 +271,7 @@ class JobWorker:
     # --- one section --------------------------------------------------------------------------------------------------
     async def _do(self, held: HeldSection) -> None:
         """Round after round, until the section is over, or the worker has to leave it."""
-        trouble, failures = "", held.part.failures
+        error: Exception | None = None
         try:
             await self._take_up(held)
             while not held.part.is_over and not held.is_lost and await self._goes_on():
@@ -282,9 +282,8 @@ class JobWorker:
                 await self._keep(held)
         except SectionLost:
             held.is_lost = True
-        except Exception as error:
-            trouble = error.code if isinstance(error, SingletableError) else type(error).__name__
-            failures = held.part.failures + (not isinstance(error, OF_THE_PROCESS))
+        except Exception as raised:
+            error = raised
             raise
         finally:
             self._held.pop(held.part.section, None)
@@ -292,7 +291,7 @@ class JobWorker:
             if held.is_lost:
                 self.port.events.emit(LeaseLost(worker=self.kernel.name, lease=f"section {held.part.section}"))
             elif not held.part.is_over:
-                await self._release(held, trouble, failures)
+                await self._release(held.part, error)
 
     async def _take_up(self, held: HeldSection) -> None:
         """Give the work the section's state; delete what an owner before left."""
@@ -304,14 +303,18 @@ class JobWorker:
         if held.part.section != self.job.sections:
             self.work.take_up(held.part.section, held.part.fence, state)
 
-    async def _release(self, held: HeldSection, trouble: str, failures: int) -> None:
+    async def _release(self, part: JobPart, error: Exception | None) -> None:
         """Leave a section to others. One whose work has raised too often ends the work on the job."""
+        trouble, failures = part.trouble, part.failures
+        if error is not None:
+            trouble = error.code if isinstance(error, SingletableError) else type(error).__name__
+            failures += not isinstance(error, OF_THE_PROCESS)
         try:
-            left = await self.store.release(held.part, trouble, failures)
-            if left is not None and trouble and failures >= MOST_FAILURES:
+            left = await self.store.release(part, trouble, failures)
+            if left is not None and failures > part.failures and failures >= MOST_FAILURES:
                 await self._fail(left)
-        except SingletableError as error:
-            self.kernel.note("a section was not released: it is free when its lease has expired", error)
+        except SingletableError as refused:
+            self.kernel.note("a section was not released: it is free when its lease has expired", refused)
 
     async def _fail(self, part: JobPart) -> None:
         job, now = await self.store.read(part.job), instant(self.port.now())
