@@ -98,13 +98,18 @@ def test_a_failed_one_may_be_cancelled(db: Database, monkeypatch: pytest.MonkeyP
     assert jobs.begin("fill", sections=1).id != job.id
 
 
-def test_what_another_process_may_do_is_no_failure(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("error", "code"), [(Denied("the role of Ada"), "denied"), (OSError("the disk of Ada is full"), "OSError")]
+)
+def test_what_another_process_may_do_is_no_failure(
+    db: Database, monkeypatch: pytest.MonkeyPatch, error: Exception, code: str
+) -> None:
     jobs = Jobs(db, new)
     job = jobs.begin("fill", sections=1)
-    fail_at(monkeypatch, 0, Denied("the role of Ada"))
-    fail(jobs, job.id, 5, Denied)
+    fail_at(monkeypatch, 0, error)
+    fail(jobs, job.id, 5, type(error))
     shown = jobs.show(job.id)
-    assert (shown.state, shown.troubles) == ("running", ("denied",))
+    assert (shown.state, shown.troubles) == ("running", (code,))
 
 
 def test_the_error_of_an_item_is_named_by_its_code(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

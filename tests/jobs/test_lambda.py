@@ -12,6 +12,7 @@ from singletable.jobs import AsyncJobs, JobRefused, Jobs
 from singletable.jobs.lambda_handler import MARGIN_SECONDS
 from singletable.jobs.store import JobStore
 from tests.jobs.people import is_filled
+from tests.jobs.test_failed import fail_at
 from tests.migrations.models import new
 from tests.support.engines import fresh_async
 
@@ -93,6 +94,19 @@ def test_what_it_can_not_do_is_left_to_others_and_told(db: Database, monkeypatch
     assert "other classes" in left.text
     with pytest.raises(JobRefused, match="other classes"):
         jobs.lambda_handler()({"job": check.id})
+
+
+def test_an_error_of_one_stops_no_other_and_is_raised(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until that one has failed: then the function's calls have nothing to do."""
+    jobs = Jobs(db, new)
+    fill, check = jobs.begin("fill"), jobs.begin("check")
+    fail_at(monkeypatch, 0, ValueError("the name of Ada"))
+    for wanted in ("running", "running", "failed"):
+        with pytest.raises(ValueError, match="of Ada"):
+            jobs.lambda_handler(at_once=1)({})
+        assert (jobs.show(fill.id).state, jobs.show(check.id).state) == (wanted, "ended")
+    assert jobs.lambda_handler(at_once=1)({}) == {}
+    assert jobs.lambda_handler(at_once=1)({"job": fill.id}) == {fill.id: "failed"}
 
 
 def _stored(db: Database, id: str) -> Any:

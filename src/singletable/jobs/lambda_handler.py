@@ -51,9 +51,10 @@ async def handle_event(
     """Work on the job that the event names as `job`, or on all running jobs, the oldest first.
 
     JobRefused, InvalidRequest, NotConfigured for a named one that this program can't do. A running one that
-    this program can't do is left to other programs; an event gives the reason.
+    this program can't do is left to other programs; an event gives the reason. An error of a running one stops no
+    other: the first is raised when all have had their turn.
     """
-    stop, named = _stop(context), event.get("job")
+    stop, named, raised = _stop(context), event.get("job"), list[Exception]()
     if named is not None:
         return {named: (await run(port, place, named, options, stop=stop, signals=False)).state}
     states = JobStates()
@@ -65,6 +66,10 @@ async def handle_event(
         except (JobRefused, InvalidRequest, NotConfigured) as error:
             states[job] = "refused"
             port.events.emit(_left(job, error))
+        except Exception as error:
+            raised.append(error)
+    if raised:
+        raise raised[0]
     return states
 
 

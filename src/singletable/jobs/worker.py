@@ -60,8 +60,8 @@ IDLE_SECONDS: Final = 1.0
 _SLICE_SECONDS: Final = 0.1
 MOST_FAILURES: Final = 3
 """How often the work of one section may raise, before a round of it is kept: then the job has failed."""
-OF_THE_PROCESS: Final = (*PASSING, Denied, NotConfigured, JobRefused, MemoryError)
-"""Errors that another process may not have, or a later try: a section does not fail by them."""
+OF_THE_PROCESS: Final = (*PASSING, Denied, NotConfigured, JobRefused, MemoryError, OSError)
+"""Errors that another process may not have, or a later try, as of a full disk: a section does not fail by them."""
 
 Progress = Callable[[JobStatus], object]
 
