@@ -22,8 +22,8 @@ PARTS: Final = (
     "at_scale",
 )
 """Modules of this package; each keeps its results under its own name. `pages` writes the figures in pages then."""
-ASKED_FOR: Final = ("jobs",)
-"""Parts that run where they are named: ten minutes of processes that share a machine."""
+ASKED_FOR: Final = ("jobs", "job_waits")
+"""Parts that run where they are named: ten minutes of processes that share a machine, and five of counting."""
 OPTIONS: Final = {"exports": ("--rounds", "1")}
 """An export of a million items takes a minute and a half; its own run takes the median of three."""
 OF_EVERY_PEER: Final = "peers"

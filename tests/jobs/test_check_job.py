@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from math import ceil
 from typing import Any
@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from singletable import Database, Table
+from singletable.flow import Port
 from singletable.graph import Graph
 from singletable.jobs import Jobs, JobStatus, worker as workers
+from singletable.jobs.check_job import CheckWork
 from singletable.jobs.store import JobStore
+from singletable.jobs.work import Line, SectionLines
 from singletable.operations import DeleteItem, RawCondition, Scan
 from singletable.operations.answers import RAW
 from singletable.schema import key_of
@@ -75,17 +78,26 @@ def test_it_finds_what_needs_a_fill(db: Database) -> None:
     assert (sound["found"], sound["codes"], sound["last"], sound["left_out"]) == (0, {}, [], [])
 
 
-def test_lines_are_read_sixteen_at_a_time(db: Database) -> None:
-    jobs = Jobs(db, new)
+def test_lines_are_read_sixteen_at_a_time(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order of the sections, at the end too."""
+    jobs, end, told_at_end = Jobs(db, new), CheckWork.end, list[Line]()
+
+    async def noting(work: CheckWork, port: Port, told: SectionLines) -> Mapping[str, Any]:
+        told_at_end.extend([line async for line in told.lines()])
+        return await end(work, port, told)
+
+    monkeypatch.setattr(CheckWork, "end", noting)
     with db.meter() as working:
         done = jobs.run(jobs.begin("check", sections=40).id, at_once=1)
     lines = sum(bool(part.lines) for part in db.run(JobStore(db.port, new).parts(done.id, range(40))).values())
     assert lines > 16
     waves = ceil(lines / 16)
     with db.meter() as meter:
-        assert len(list(jobs.lines(done.id))) == 120
+        in_order = list(jobs.lines(done.id))
+    assert len(in_order) == 120
+    assert told_at_end == in_order
     assert (meter.requests, meter.round_trips) == (2 + lines, 2 + waves)  # the job and its sections first
-    assert working.requests - working.round_trips >= lines - waves  # so does the end
+    assert working.requests - working.round_trips >= 2 * (lines - waves)  # so does the end, here twice
 
 
 def test_killed_at_every_request_each_finding_is_told_once(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from singletable import Database, Entity, InvalidRequest, Key, Table
-from singletable.errors import NotFound, Throttled
+from singletable.errors import Corrupt, NotFound, Throttled
 from singletable.expressions import attr
 from singletable.flow import UNGATED
 from singletable.jobs import AsyncJobs, JobRefused, Jobs, worker as workers
@@ -433,3 +433,9 @@ def test_each_request_in_turn_is_lost_and_nothing_is_counted_twice(kind: str, ac
             was_lost = bool(faults.actions)
     assert lost > 20
     assert [each for each in told if each != told[-1]] == []
+
+
+def test_a_state_that_is_gone_is_named(db: Database) -> None:
+    store = JobStore(db.port, new)
+    with pytest.raises(Corrupt, match="section 3 of stats-1 lacks its state"):
+        db.run(store.state(store.part(job="stats-1", section=3, state=0)))

@@ -54,7 +54,8 @@ def test_a_death_costs_a_round(kind: str, seed: int) -> None:
         assert done.state == "ended"
         assert done.result is not None
         assert died >= 2
-        assert ITEMS <= done.seen <= waiting.read <= done.seen + died * PAGES[kind]
+        assert ITEMS <= done.seen <= ITEMS + OWN_ITEMS
+        assert done.seen <= waiting.read <= done.seen + died * PAGES[kind]
         if kind == "check":
             assert done.result["found"] == len(list(jobs.lines(job.id))) == ITEMS
         elif kind == "fill":

@@ -51,6 +51,7 @@ class WaitingService:
     """Of each worker: the waves that it sent."""
     units: list[tuple[float, float, float]] = field(default_factory=list[tuple[float, float, float]])
     """Of each wave: when it was answered, its read units and its write units."""
+    requests: int = 0
     read: int = 0
     """Items of all pages."""
     updates: Counter[str] = field(default_factory=Counter[str])
@@ -165,6 +166,7 @@ class _LatePort(WrappedPort):
         return values
 
     def _note(self, operations: Sequence[Operation[T]], values: Sequence[Any], meter: Meter) -> None:
+        self._service.requests += len(operations)
         self._service.units.append((self.monotonic(), meter.read_units, meter.write_units))
         for operation, value in zip(operations, values, strict=True):
             if isinstance(operation, _SCAN):
