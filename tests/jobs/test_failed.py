@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from singletable import Database, InvalidValue, connect
 from singletable.cli.app import app as program
 from singletable.errors import Denied
-from singletable.jobs import JobRefused, Jobs, worker as workers
+from singletable.jobs import JobRefused, Jobs, JobStatus, worker as workers
 from singletable.jobs.fill_job import FillWork
 from singletable.jobs.items import JobPart
 from singletable.jobs.states import JobEvent
@@ -64,7 +64,8 @@ def test_it_fails_at_the_third_time_and_ends_once_it_is_mended(
     with monkeypatch.context() as patched:
         fail_at(patched, section, ValueError("the name of Ada"))
         fail(jobs, job.id, 2)
-        assert (jobs.show(job.id).state, findings(db)) == ("running", [])
+        shown = jobs.show(job.id)
+        assert (shown.state, shown.held, shown.troubles, findings(db)) == ("running", (), ("ValueError",), [])
         fail(jobs, job.id, 1)
         failed = jobs.show(job.id)
         assert (failed.state, failed.why) == ("failed", f"{what} failed 3 times, the last time with ValueError")
@@ -86,6 +87,24 @@ def test_it_fails_at_the_third_time_and_ends_once_it_is_mended(
     assert db.check(new, *checks_of(new, db.target.seal)) == []
     with pytest.raises(JobRefused):
         jobs.resume(job.id)
+
+
+def test_who_works_at_the_end_is_shown(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may take long: of a copy it is a check. How long nobody knows."""
+    jobs, store, shown = Jobs(db, new), JobStore(db.port, new), list[JobStatus]()
+    job = jobs.begin("fill", sections=2)
+
+    async def end(self: FillWork, *args: Any) -> Any:
+        shown.append(jobs.show(job.id))
+        return await END(self, *args)
+
+    monkeypatch.setattr(FillWork, "end", end)
+    done = jobs.run(job.id, at_once=1)
+    (at_end,) = shown
+    assert ([part.section for part in at_end.held], at_end.over, at_end.seconds_left) == ([2], 2, None)
+    assert (at_end.seen, at_end.write_units) == (done.seen, done.write_units)  # without the end's, as ever
+    assert db.run(store.parts(job.id, [2]))[2].is_over
+    assert (done.held, jobs.show(job.id)) == ((), done)
 
 
 def test_a_failed_one_may_be_cancelled(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

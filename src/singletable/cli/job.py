@@ -300,7 +300,8 @@ def _tell(table: Table, status: JobStatus, *, as_json: bool, personal: bool = Fa
     click.echo(f"{status.table}: {status.state}{why}, for {output.duration(status.seconds)}")
     click.echo(f"  {_progress_line(status)}")
     for each in status.held:
-        click.echo(f"  section {each.section}: its worker's last sign of life {each.beat_seconds:.1f} s ago")
+        what = "the end" if each.section == status.sections else f"section {each.section}"
+        click.echo(f"  {what}: its worker's last sign of life {each.beat_seconds:.1f} s ago")
     for trouble in status.troubles:
         click.echo(f"  a worker left a section with {output.clean(trouble)}: run one, and it says more")
     if status.state == "failed":

@@ -149,7 +149,7 @@ async def cancel(port: Port, table: Table, job_id: str, *, by: str = "") -> JobS
 
 
 async def show(port: Port, table: Table, job_id: str) -> JobStatus:
-    """One job with its sections. A read, and one for each hundred sections."""
+    """One job with its sections. A read, and one for each hundred sections; one more at its end."""
     store = JobStore(port, table)
     await store.ready()
     return await _status(store, table, await _known(store, job_id))
@@ -267,6 +267,8 @@ def _times(job: JobItem, event: JobEvent, now: datetime) -> dict[str, Any]:
 
 async def _status(store: JobStore, table: Table, job: JobItem) -> JobStatus:
     parts = [part for numbers in _numbers(job) for part in (await store.parts(job.job, numbers)).values()]
+    if not JobState(job.state).ends_workers and sum(part.is_over for part in parts) == job.sections:
+        parts += (await store.parts(job.job, [job.sections])).values()
     return status_of(table.name, job, parts, store.port.now())
 
 

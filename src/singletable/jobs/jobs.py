@@ -139,8 +139,8 @@ class Jobs:
         return self.db.run(flows.cancel(self.db.port, self.table, id, by=by))
 
     def show(self, id: str) -> JobStatus:
-        """One job: its progress, its workers, its cost. A read, and one for each hundred sections. JobRefused for an
-        unknown one."""
+        """One job: its progress, its workers, its cost. A read, and one for each hundred sections, one more at its
+        end. JobRefused for an unknown one."""
         return self.db.run(flows.show(self.db.port, self.table, id))
 
     def all(self) -> list[JobStatus]:

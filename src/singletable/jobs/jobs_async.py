@@ -138,8 +138,8 @@ class AsyncJobs:
         return await self.db.run(flows.cancel(self.db.port, self.table, id, by=by))
 
     async def show(self, id: str) -> JobStatus:
-        """One job: its progress, its workers, its cost. A read, and one for each hundred sections. JobRefused for an
-        unknown one."""
+        """One job: its progress, its workers, its cost. A read, and one for each hundred sections, one more at its
+        end. JobRefused for an unknown one."""
         return await self.db.run(flows.show(self.db.port, self.table, id))
 
     async def all(self) -> list[JobStatus]:

@@ -18,6 +18,7 @@ class HeldPart(Struct, frozen=True):
     """A section that a worker has."""
 
     section: int
+    """Its number, from 0; the job's end has the one after the last."""
     beat_seconds: float
     """Since its owner wrote it last, by the clocks of both."""
 
@@ -72,19 +73,20 @@ class JobStatus(Struct, frozen=True):
     @property
     def seconds_left(self) -> float | None:
         """The rest of its time, if it goes on as it did so far; None before anything is done, and where nobody works
-        on it."""
+        on it, or at its end, which has no sections."""
         if self.state == JobState.ENDED.value:
             return 0.0
-        is_going = self.state == JobState.RUNNING.value and self.held
+        is_going = self.state == JobState.RUNNING.value and self.held and self.over < self.sections
         return self.seconds / self.share * (1 - self.share) if self.share and is_going else None
 
 
 def status_of(table: str, job: JobItem, parts: Iterable[JobPart], now: float) -> JobStatus:
     """The status of a job, from those of its sections that were begun."""
-    begun = [part for part in parts if part.section < job.sections]
+    known = list(parts)
+    begun = [part for part in known if part.section < job.sections]
     held = [
         HeldPart(part.section, max(0.0, now - part.beat_at.timestamp()))
-        for part in begun
+        for part in known
         if part.owner and part.beat_at is not None
     ]
     end = job.ended_at or job.paused_at
@@ -108,7 +110,7 @@ def status_of(table: str, job: JobItem, parts: Iterable[JobPart], now: float) ->
         read_units=sum(part.read_units for part in begun),
         write_units=sum(part.write_units for part in begun),
         held=tuple(held),
-        troubles=tuple(dict.fromkeys(part.trouble for part in begun if part.trouble)),
+        troubles=tuple(dict.fromkeys(part.trouble for part in known if part.trouble)),
         read_rate=job.read_rate,
         write_rate=job.write_rate,
         read_cap=job.read_cap,
