@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from singletable import SingletableError
-from singletable.migrations import comparison, execution, plans
+from singletable.migrations import comparison, execution, preparation
 from singletable.migrations.rules import RULES, Rule
 from tests.changed_data.runs import broken
 from tests.changes.test_bytes import record_without
@@ -45,7 +45,7 @@ def _is_broken(seed: int) -> bool:
 
 @pytest.mark.parametrize(("fact", "value", "seed"), FACTS)
 def test_a_fact_that_the_record_lacks(fact: str, value: Any, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (comparison, execution, plans):
+    for module in (comparison, execution, preparation):
         monkeypatch.setattr(module, "document_of", record_without(fact, value))
     assert is_found(seed)
 

@@ -41,6 +41,10 @@ _NAMES = frozenset(
     ("_type", "consumer", "stream", "shard", "owner", "wanted_by", "position", "function", "why", "since", "error")
 )
 """Attributes of the library's own items that hold names, times and sources of its own."""
+_OWN_NAME = re.compile(
+    r"[A-Z]\w+\.[a-z]\w+|(job )?(check|collect|copy|erase|export|fill|plan|stats)-[a-z0-9]{8}|[0-9a-f]{64}"
+)
+"""A pattern; the id of a job; the digest of a content, which is the name of its file."""
 
 SHOWS: Final[Mapping[str, str]] = {
     "JobRefused": "it names the job, by the id that the library made of its kind and time",
@@ -52,6 +56,8 @@ SHOWS: Final[Mapping[str, str]] = {
     "stdout of explain": "a request is shown with the values that were typed",
     "stdout of stats": "the largest partitions and items are named by their keys",
     "stdout of fill": "an item that can't be read is named by its key",
+    **dict.fromkeys(("stdout of plan", "stderr of plan"), "an item that refuses a plan is named by its key"),
+    "stdout of release": "what a copy held back is told with the times at which it is due",
     "stdout of restore": "what comes back is named, with the export or backup that it comes from",
     **dict.fromkeys(("stdout of job", "stderr of job", "stderr of fill"), "a job's own id, times and people"),
     **dict.fromkeys(("TableHeld", "the log, singletable.holds"), "the hold's source, as a path"),
@@ -221,12 +227,8 @@ def _is_of_job(item: Any) -> bool:
 def _texts(kind: str, value: str) -> Iterator[str]:
     if value.startswith(_OWN_TEXTS) or value.endswith(("#", "_", "-")):  # a consumer's key, and the beginning of others
         return
-    if re.fullmatch(r"[A-Z]\w+\.[a-z]\w+|(check|copy|export|fill|stats)-[a-z0-9]{8}", value):  # a pattern, a job
-        return
-    if len(value) >= _SHORTEST:
-        yield value
-    if kind == "S" and "#" in value and " " not in value:
-        yield from (part for part in value.split("#")[1:] if len(part) >= _SHORTEST)
+    parts = value.split("#")[1:] if kind == "S" and "#" in value and " " not in value else ()
+    yield from (text for text in (value, *parts) if len(text) >= _SHORTEST and not _OWN_NAME.fullmatch(text))
 
 
 SCAN = OutputScan()
