@@ -103,7 +103,7 @@ def test_a_cause_a_note_and_a_program_are_scanned() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "said"), [("plan", ["stderr of plan", "stdout of plan"]), ("get", ["stderr of get"])]
+    ("command", "said"), [("table", ["stderr of table", "stdout of table"]), ("get", ["stderr of get"])]
 )
 def test_a_program_shows_what_was_asked_for_alone(
     monkeypatch: pytest.MonkeyPatch, command: str, said: list[str]

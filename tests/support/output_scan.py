@@ -56,7 +56,7 @@ SHOWS: Final[Mapping[str, str]] = {
     "stdout of explain": "a request is shown with the values that were typed",
     "stdout of stats": "the largest partitions and items are named by their keys",
     "stdout of fill": "an item that can't be read is named by its key",
-    **dict.fromkeys(("stdout of plan", "stderr of plan"), "an item that refuses a plan is named by its key"),
+    "stderr of plan": "an item that refuses a plan is named by its key",
     "stdout of release": "what a copy held back is told with the times at which it is due",
     "stdout of restore": "what comes back is named, with the export or backup that it comes from",
     **dict.fromkeys(("stdout of job", "stderr of job", "stderr of fill"), "a job's own id, times and people"),
