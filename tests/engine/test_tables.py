@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 from singletable import ANY, Entity, Index, Key, NotFound, Table, connect, connect_async
-from singletable.errors import NotConfigured
+from singletable.errors import NotConfigured, SingletableError
 from singletable.operations import TableCall
 from singletable.records import flows
+from singletable.tables import add_index
 from singletable.wire import Credentials, StaticCredentials
+from tests.faults.actions import ApplyThenCut, Refuse
+from tests.faults.port import make_faulty
+from tests.faults.rules import Faults, Match, Rule
 from tests.support.engines import fresh
 from tests.support.raw import put_raw
 from tests.support.shells import KINDS, Shell, disguised, opened
@@ -115,6 +119,24 @@ async def test_an_interrupted_create_is_completed(shell: Shell) -> None:
     assert await shell.diff_table(table) == []
     await shell.put(order(id="1"))
     assert (await shell.create_table(table)).ttl == "ttl"
+
+
+@pytest.mark.embedded("its port is made faulty")
+def test_an_index_whose_answer_is_lost_is_there() -> None:
+    """The request is repeated, and refused, as the index is there. One that another error keeps away is told."""
+    with fresh() as db:
+        db.create_table(shop())
+        more, faults = shop(["gsi1", "gsi2"]).definition, Faults()
+        make_faulty(db.port, faults)
+        faults.add(Rule(Match("UpdateTable", nth=1), ApplyThenCut()))
+        faults.add(Rule(Match("UpdateTable", nth=3), Refuse("AccessDeniedException", "not yours")))
+        db.run(add_index(db.port, more, "gsi1"))
+        assert len(faults.actions) == 1
+        described = db.describe_table(shop())
+        assert described is not None
+        assert {*described.indexes} == {"gsi1"}
+        with pytest.raises(SingletableError, match="not yours"):
+            db.run(add_index(db.port, more, "gsi2"))
 
 
 async def test_a_table_with_items_never_gets_an_expiry_by_create(shell: Shell) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from singletable.errors import NotConfigured, Unavailable
+from singletable.errors import NotConfigured, SingletableError, Unavailable
 from singletable.flow import Port
 from singletable.operations import RAW, Scan, Selection, TableCall
 from singletable.tables.definition import STREAM_VIEWS, TableDefinition
@@ -165,13 +165,19 @@ async def _describe_ttl(port: Port, table: TableDefinition) -> dict[str, Any] | 
 
 
 async def add_index(port: Port, table: TableDefinition, name: str) -> None:
-    """Add one declared index to a table and wait until it is filled."""
+    """Add one declared index to a table and wait until it is filled. One that is there already is as good: the answer
+    was lost, and the request was repeated."""
     body = {
         "TableName": table.name,
         "AttributeDefinitions": table.attribute_definitions(name),
         "GlobalSecondaryIndexUpdates": [{"Create": table.index_creation(name)}],
     }
-    await port.send(TableCall("UpdateTable", body))
+    try:
+        await port.send(TableCall("UpdateTable", body))
+    except SingletableError:
+        described = await describe_indexes(port, table)
+        if described is None or name not in described.indexes:
+            raise
     await wait_until_active(port, table)
 
 
