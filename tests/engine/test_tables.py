@@ -129,7 +129,7 @@ def test_an_index_whose_answer_is_lost_is_there() -> None:
         more, faults = shop(["gsi1", "gsi2"]).definition, Faults()
         make_faulty(db.port, faults)
         faults.add(Rule(Match("UpdateTable", nth=1), ApplyThenCut()))
-        faults.add(Rule(Match("UpdateTable", nth=3), Refuse("AccessDeniedException", "not yours")))
+        faults.add(Rule(Match("UpdateTable", nth=2), Refuse("AccessDeniedException", "not yours")))
         db.run(add_index(db.port, more, "gsi1"))
         assert len(faults.actions) == 1
         described = db.describe_table(shop())
