@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from singletable import AsyncDatabase, Database
-from singletable.erasure import AsyncErasure, Erasure, SharedScans, scan_job
+from singletable.erasure import AsyncErasure, Erasure, SharedScans, execution, scan_job
+from singletable.erasure.scan_job import ErasureScanOptions, ErasureScanWork, ScanJobs
+from singletable.erasure.wanted import StoredSubject
 from singletable.errors import NotFound
-from singletable.jobs import JobRefused, Jobs, JobStatus
+from singletable.foundation import model_of, references_of
+from singletable.jobs import JobPlace, JobRefused, Jobs, JobStatus
 from tests.erasure.killing import is_killed
-from tests.erasure.models import customer, shop, whole
+from tests.erasure.models import Review, customer, shop, whole
 from tests.erasure.test_erasure import ADA, CLEARED, WHOLE, fill, is_erased, items_of, remaining as remaining
 from tests.migrations.test_apply_lease import Pace
 from tests.migrations.watching import before_each
@@ -141,6 +144,39 @@ def test_a_scan_that_was_cancelled_ends_it(db: Database, remaining: Any) -> None
         Erasure(db, shop).apply(ADA, shared=SharedScans(tell=cancel))
     Erasure(db, shop).apply(ADA, shared=SharedScans())
     is_erased(db, remaining)
+
+
+def test_later_searches_begin_their_own_scans(db: Database) -> None:
+    """One that was begun before may have passed what came since."""
+    place = JobPlace(shop, db.target.seal, db.target.place)
+    jobs = ScanJobs(place, SharedScans(), is_apply=True)
+    asked = ErasureScanOptions([], {}, ["order"], is_apply=True)
+    first = db.run(jobs._begun(db.port, asked))
+    assert db.run(jobs._begun(db.port, asked)).id == first.id
+    jobs.goes_on = False
+    second = db.run(jobs._begun(db.port, asked))
+    assert second.id != first.id
+    assert [job.id for job in Jobs(db, shop).all()] == [second.id]
+    db.run(execution.apply(db.port, shop, ADA, execution.parts_of(shop, (), db.target.seal), jobs=jobs))
+    assert not jobs.goes_on
+    fresh_jobs = ScanJobs(place, SharedScans(), is_apply=True)
+    db.create(customer("ada"))
+    db.run(execution.apply(db.port, shop, ADA, execution.parts_of(shop, (), db.target.seal), jobs=fresh_jobs))
+    assert not fresh_jobs.goes_on  # after the first search
+
+
+def test_a_worker_that_knows_other_references_takes_all_items_of_the_type(db: Database) -> None:
+    """A layer with settings of its own may look for more than the worker's."""
+    place, review = JobPlace(shop, db.target.seal, db.target.place), model_of(Review).type
+    db.create(Review(product="rye", id="r-eve", author="eve@example.org"))
+    items = [item for item in db.run(all_items(db.port, "shop")) if item["_type"]["S"] == review]
+    ada = StoredSubject("customer", {"email": {"S": "ada@example.org"}, "id": {"S": "ada"}}, ("", ""))
+    alike = sum(model_of(reference.holder) is model_of(Review) for reference in references_of(shop))
+    found = []
+    for number in (alike, alike + 1):
+        work = ErasureScanWork(place, ErasureScanOptions([ada], {review: number}, []))
+        found.append(sum(work._is_one(item) for item in items))
+    assert 0 < found[0] < found[1] == len(items)
 
 
 def test_too_many_subjects_are_looked_for_without_a_job(

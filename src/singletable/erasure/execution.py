@@ -151,8 +151,6 @@ class ErasureRun:
         while self.searches <= SEARCHES and not (items := await self._search()).is_empty:
             await self._delete(items.in_order)
         self.found = items
-        if self.jobs is not None:
-            await self.jobs.clear(self.port)
         await self.journal.close()
 
     async def _first(self) -> ErasableItems:

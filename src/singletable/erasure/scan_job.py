@@ -171,12 +171,6 @@ class ScanJobs:
         bounds = JobBounds(read_rate=self.shared.read_rate, read_cap=self.shared.read_cap)
         return await job_flows.begin(port, self.place, KIND, given, sections=self.shared.sections, bounds=bounds)
 
-    async def clear(self, port: Port) -> None:
-        """Forget what erasures before this one have left, which were killed."""
-        for job in await job_flows.of_kind(port, self.place, KIND):
-            if self._is_left(job, port.now()):
-                await job_flows.forget(port, self.place.table, job.id)
-
     def _is_left(self, job: job_flows.KnownJob, now: float) -> bool:
         """Whether nobody reads a job any more: an erasure's, as this one holds the lease; one that ended long ago."""
         if self.is_apply and job.options.get("is_apply"):
