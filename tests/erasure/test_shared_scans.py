@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from types import new_class
 from typing import Any
+from uuid import UUID
 
 import pytest
 
-from singletable import AsyncDatabase, Database
+from singletable import AsyncDatabase, Database, Entity, Key, Table, field
 from singletable.erasure import AsyncErasure, Erasure, SharedScans, execution, scan_job
 from singletable.erasure.scan_job import ErasureScanOptions, ErasureScanWork, ScanJobs
 from singletable.erasure.wanted import StoredSubject
@@ -150,7 +154,7 @@ def test_later_searches_begin_their_own_scans(db: Database) -> None:
     """One that was begun before may have passed what came since."""
     place = JobPlace(shop, db.target.seal, db.target.place)
     jobs = ScanJobs(place, SharedScans(), is_apply=True)
-    asked = ErasureScanOptions([], {}, ["order"], is_apply=True)
+    asked = ErasureScanOptions([], {}, {"order": 1}, is_apply=True)
     first = db.run(jobs._begun(db.port, asked))
     assert db.run(jobs._begun(db.port, asked)).id == first.id
     jobs.goes_on = False
@@ -174,9 +178,45 @@ def test_a_worker_that_knows_other_references_takes_all_items_of_the_type(db: Da
     alike = sum(model_of(reference.holder) is model_of(Review) for reference in references_of(shop))
     found = []
     for number in (alike, alike + 1):
-        work = ErasureScanWork(place, ErasureScanOptions([ada], {review: number}, []))
+        work = ErasureScanWork(place, ErasureScanOptions([ada], {review: number}, {}))
         found.append(sum(work._is_one(item) for item in items))
     assert 0 < found[0] < found[1] == len(items)
+
+
+def test_a_value_of_any_type_is_looked_for() -> None:
+    values: dict[str, tuple[Any, Any]] = {
+        "raw": (bytes, b"\x00\xff\xfe"),
+        "when": (datetime, datetime(2026, 1, 1, 0, 0, 0, 123456, tzinfo=timezone(timedelta(hours=2)))),
+        "money": (Decimal, Decimal("1.50")),
+        "real": (float, 0.1),
+        "uid": (UUID, UUID(int=7)),
+        "text": (str, "\ufeff\U0001f469\u200d\U0001f680"),
+        "gap": (timedelta, timedelta(seconds=1.5)),
+    }
+    table = Table("of-values")
+    owner = class_of(table, "owner", {name: (kind, {}) for name, (kind, _) in values.items()})
+    holders = [
+        class_of(table, f"by_{name}", {"held": (kind, {"belongs_to": getattr(owner, name)})})
+        for name, (kind, _) in values.items()
+    ]
+    with fresh() as db:
+        db.create(owner(number=1, **{name: value for name, (_, value) in values.items()}))
+        for holder, (_, value) in zip(holders, values.values(), strict=True):
+            db.create(holder(number=1, held=value))
+        plan = Erasure(db, table).plan(owner.by_number(1), shared=SharedScans(sections=2))
+    assert plan.deleted == {"owner": 1, **dict.fromkeys((f"by_{name}" for name in values), 1)}
+
+
+def class_of(table: Table, name: str, attributes: dict[str, tuple[Any, dict[str, Any]]]) -> Any:
+    """An entity class with a number for its key, and attributes of some types with some options."""
+
+    def by_number(number: int) -> Key:
+        return f"{name}#{number}", name
+
+    body = {attribute: field(**options) for attribute, (_, options) in attributes.items() if options}
+    kinds = {"number": int, **{attribute: kind for attribute, (kind, _) in attributes.items()}}
+    body |= {"__annotations__": kinds, "__module__": __name__, "by_number": table.key(staticmethod(by_number))}
+    return new_class(name, (Entity,), {"table": table, "type": name}, lambda own: own.update(body))
 
 
 def test_too_many_subjects_are_looked_for_without_a_job(

@@ -45,10 +45,10 @@ class ErasureScanOptions(Struct, frozen=True):
 
     subjects: Sequence[StoredSubject]
     types: Mapping[str, int]
-    """The types of items that may refer to a subject, each with the number of references: a worker that knows others
-    takes all items of the type."""
-    watched: Sequence[str]
-    """The types of items that layers ask for."""
+    """The types of items that may refer to a subject, each with the number of references. A worker that knows more or
+    fewer takes all items of the type."""
+    watched: Mapping[str, int]
+    """The types of items that layers ask for, each with the number of layers, as above."""
     is_apply: bool = False
     """Whether an erasure scans, not a plan. There is one erasure of a table at a time, under its lease."""
     salt: str = ""
@@ -64,10 +64,11 @@ class ErasureScanWork(JobWork):
         layers = [layer.belongings() for layer in layer_belongings(place.table, place.seal, None)]
         _, wanted = asked_of(references_with(place.table, layers), subjects)
         self.wanted = {name: those for name, those in wanted.items() if len(those) == options.types.get(name)}
-        self.watchers: dict[str, list[LayerBelongings]] = {}
+        watchers: dict[str, list[LayerBelongings]] = {}
         for layer in layers:
             for name in layer.scans(subjects):
-                self.watchers.setdefault(name, []).append(layer)
+                watchers.setdefault(name, []).append(layer)
+        self.watchers = {name: those for name, those in watchers.items() if len(those) == options.watched.get(name)}
 
     async def begin(self, port: Port) -> None:
         await ready(port, self.table)
@@ -121,12 +122,12 @@ class ScanJobs:
         may: later ones look for what came meanwhile."""
 
     async def candidates(
-        self, port: Port, subjects: Sequence[Subject], wanted: Mapping[str, Alternatives], watched: Sequence[str]
+        self, port: Port, subjects: Sequence[Subject], wanted: Mapping[str, Alternatives], watched: Mapping[str, int]
     ) -> list[tuple[str, str]] | None:
         """The keys of what may belong to subjects, by a job. None if the subjects are too many for one."""
         types = {name: len(alternatives) for name, alternatives in wanted.items()}
         stored = [stored_subject(subject) for subject in subjects]
-        asked = ErasureScanOptions(stored, types, sorted(watched), self.is_apply)
+        asked = ErasureScanOptions(stored, types, watched, self.is_apply)
         if len(msgspec.json.encode(asked)) > _MOST_BYTES:
             return None
         for attempt in range(_TRIES):

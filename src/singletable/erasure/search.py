@@ -298,7 +298,7 @@ class SubjectSearch:
         watchers: Mapping[str, Sequence[LayerBelongings]],
     ) -> None:
         if self.jobs is not None and not self.is_exported:
-            places = await self.jobs.candidates(self.port, subjects, wanted, [*watchers])
+            places = await self.jobs.candidates(self.port, subjects, wanted, _counts(watchers))
             if places is not None:
                 for i in range(0, len(places), _CANDIDATES):
                     there = await items_at(self.port, self.table, places[i : i + _CANDIDATES])
@@ -369,6 +369,10 @@ class SubjectSearch:
             for place, (model, item, entity, wanted) in self.mentioned.items()
             if place not in gone and wanted
         ]
+
+
+def _counts(watchers: Mapping[str, Sequence[LayerBelongings]]) -> dict[str, int]:
+    return {name: len(layers) for name, layers in watchers.items()}
 
 
 def _missing(named: Sequence[Subject], there: set[tuple[str, str]]) -> list[Subject]:
