@@ -58,9 +58,9 @@ test: setup ## every test but the long runs
 test-all: setup ## every test but the long runs, on every Python at hand; ARGS="tests/unit"
 	WORKERS=$(WORKERS) $(BIN)/python -m tools.pythons test $(ARGS)
 
-# Not part of `make test`: a part of it runs in `make soak`. AREAS="tests/streams" takes others.
-AREAS = tests/otel tests/queues tests/holds tests/graph tests/streams tests/sync tests/erasure tests/documents tests/migrations tests/e2e/cli tests/engine tests/tasks tests/hygiene
-scan: setup ## the layers' tests, held against what the library says of their data; AREAS="tests/streams"
+# Not part of `make test`: a part of it runs in `make soak`. AREAS="tests/streams" takes a part.
+AREAS = tests
+scan: setup ## all tests, held against what the library says of their data; AREAS="tests/streams"
 	$(BIN)/pytest --scan-output --forks $(TEST_WORKERS) -m "not soak" $(AREAS)
 
 # Not part of `make test`: it takes many times as long.

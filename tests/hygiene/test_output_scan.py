@@ -102,8 +102,45 @@ def test_a_cause_a_note_and_a_program_are_scanned() -> None:
     assert [leak.partition(": ")[0] for leak in noted.leaks()] == ["Corrupt"]
 
 
+def test_a_chain_of_causes_that_is_a_circle_ends() -> None:
+    scan, error, cause = scan_of(PUT), Corrupt("an item"), OSError(f"no file {SECRET}")
+    error.__cause__, cause.__cause__ = cause, error
+    scan.errors += [error, error]
+    assert [leak.partition(": ")[0] for leak in scan.leaks()] == ["OSError, the cause of Corrupt"]
+
+
 @pytest.mark.parametrize(
-    ("command", "said"), [("table", ["stderr of table", "stdout of table"]), ("get", ["stderr of get"])]
+    "value",
+    ["shardId-00000001-orders", "erase Order.by_id", "fill-6qb3b7ti", "job plan-t3imagri", "0f" * 32],
+)
+def test_a_name_that_the_library_makes_is_not_a_value_but_a_text_around_it_is(value: str) -> None:
+    scan = scan_of({"Item": {"a": {"S": value}, "b": {"S": f"Ada {value}"}}})
+    scan.hear(ShardOpened(consumer="c", shard=f"of {value}"))
+    assert scan.leaks() == []
+    scan.hear(ShardOpened(consumer="c", shard=f"of Ada {value}"))
+    assert len(scan.leaks()) == 1
+
+
+def test_what_a_run_keeps_of_itself_is_not_a_value() -> None:
+    key = {"pk": {"S": "_migration"}, "sk": {"S": "apply#lease"}}
+    scan = scan_of({"TableName": "orders", "Key": key, "ExpressionAttributeValues": {":0": {"S": "add index gsi2"}}})
+    scan.hear(ShardOpened(consumer="c", shard="at add index gsi2"))
+    assert scan.leaks() == []
+
+
+def test_an_attribute_s_name_may_be_said_and_a_map_s_may_not() -> None:
+    scan = scan_of({"Item": {"nick": {"S": "nick"}, "a": {"M": {SECRET: {"S": SECRET}}}}})
+    scan.hear(ShardOpened(consumer="c", shard=f"nick {SECRET}"))
+    assert [leak.partition(": ")[2] for leak in scan.leaks()] == [repr(SECRET)]
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("collect", ["stderr of collect", "stdout of collect"]),
+        ("get", ["stderr of get"]),
+        ("plan", ["stdout of plan"]),
+    ],
 )
 def test_a_program_shows_what_was_asked_for_alone(
     monkeypatch: pytest.MonkeyPatch, command: str, said: list[str]

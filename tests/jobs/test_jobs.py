@@ -437,5 +437,5 @@ def test_each_request_in_turn_is_lost_and_nothing_is_counted_twice(kind: str, ac
 
 def test_a_state_that_is_gone_is_named(db: Database) -> None:
     store = JobStore(db.port, new)
-    with pytest.raises(Corrupt, match="section 3 of stats-1 lacks its state"):
-        db.run(store.state(store.part(job="stats-1", section=3, state=0)))
+    with pytest.raises(Corrupt, match="section 3 of stats-00000001 lacks its state"):
+        db.run(store.state(store.part(job="stats-00000001", section=3, state=0)))

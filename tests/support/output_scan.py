@@ -42,9 +42,10 @@ _NAMES = frozenset(
 )
 """Attributes of the library's own items that hold names, times and sources of its own."""
 _OWN_NAME = re.compile(
-    r"[A-Z]\w+\.[a-z]\w+|(job )?(check|collect|copy|erase|export|fill|plan|stats)-[a-z0-9]{8}|[0-9a-f]{64}"
+    r"(erase )?[A-Z]\w+\.[a-z]\w+|(job )?(check|collect|copy|erase|export|fill|plan|stats)-[a-z0-9]{8}|[0-9a-f]{64}"
+    r"|shardId-\d+-[\w.-]+"
 )
-"""A pattern; the id of a job; the digest of a content, which is the name of its file."""
+"""A pattern, and its erasure; a job's id; the digest of a content, which is the name of its file; a stream's shard."""
 
 SHOWS: Final[Mapping[str, str]] = {
     "JobRefused": "it names the job, by the id that the library made of its kind and time",
@@ -52,6 +53,7 @@ SHOWS: Final[Mapping[str, str]] = {
         [f"stdout of {command}" for command in ("get", "query", "sql", "export", "stream")],
         "items, or parts of them, are what was asked for",
     ),
+    "DeclarationError": "its keys are of samples: a class is declared before it has an item",
     "LookupError, the cause of InvalidRequest": "the application's own function raised it, with words of its own",
     "stdout of explain": "a request is shown with the values that were typed",
     "stdout of stats": "the largest partitions and items are named by their keys",
@@ -67,6 +69,11 @@ SHOWS: Final[Mapping[str, str]] = {
 }
 """What shows values on purpose, and why."""
 
+
+PROGRAMS: Final[Mapping[str, str]] = {
+    "tests/docs/test_pages.py": "a page's own program prints what it has read",
+}
+"""The tests whose own programs print, and why."""
 
 INTO: Final = "SCAN_REQUESTS_INTO"
 """The variable that names a file, into which a program that a test starts writes its requests."""
@@ -89,6 +96,8 @@ class OutputScan:
     """Of tables, indexes and attributes: they may be said."""
     said: list[Said] = field(default_factory=list[Said])
     errors: list[SingletableError] = field(default_factory=list[SingletableError])
+    rests: bool = False
+    """Whether the test looks at what a scan changes: whether anybody listens."""
 
     def forget(self) -> None:
         for kept in (self.values, self.names, self.said, self.errors):
@@ -128,12 +137,14 @@ class OutputScan:
             for request in Path(into).read_bytes().splitlines():
                 self.note_request(request)
             Path(into).write_bytes(b"")
+        seen: set[int] = set()
         for error in self.errors:
             parts = (error, error.summary(), error.what, error.hint, error.table, error.attribute, error.operation)
             self.say(type(error).__name__, *parts, error.args, *getattr(error, "__notes__", ()))
-            for cause in _causes_of(error):
+            for cause in _causes_of(error, seen):
                 self.say(f"{type(cause).__name__}, the cause of {type(error).__name__}", cause, cause.args)
         self.names |= {f"{type(error).__name__}: {error}" for error in self.errors}  # of a dead task, it is stored
+        self.names |= {error.code for error in self.errors}  # a job stores why a section was left
         self.names |= {part for error in self.errors for part in _literals(error)}
         texts = {(one.where, one.text) for one in self.said}
         words = {word for _, text in texts for word in _words(text)}
@@ -154,10 +165,12 @@ def _literals(error: SingletableError) -> Iterator[str]:
             yield from (part, part.strip("#/- "))
 
 
-def _causes_of(error: BaseException) -> Iterator[BaseException]:
-    """The errors that a traceback shows before this one, but for the library's, which are noted themselves."""
+def _causes_of(error: BaseException, seen: set[int]) -> Iterator[BaseException]:
+    """The errors that a traceback shows before this one, but for the library's, which are noted themselves, and for
+    those that another has shown: a thousand errors of one test may be a single chain, and a chain may be a circle."""
     shown = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    while shown is not None:
+    while shown is not None and id(shown) not in seen:
+        seen.add(id(shown))
         if not isinstance(shown, SingletableError):
             yield shown
         shown = shown.__cause__ or (None if shown.__suppress_context__ else shown.__context__)
@@ -187,6 +200,9 @@ def _names_in(asked: dict[str, Any]) -> Iterator[str]:
             yield _text_of(value)
         elif name == "ExpressionAttributeNames" and isinstance(value, dict):
             yield from map(str, value.values())
+        elif name == "Item" and isinstance(value, dict):
+            yield from value
+            yield from _names_in(value)
         elif isinstance(value, dict):
             yield from _names_in(value)
         elif isinstance(value, list):
@@ -206,7 +222,7 @@ def _values_in(name: str, node: Any) -> Iterator[str]:
             yield from _values_in(name, one)
     if not isinstance(node, dict) or str(node.get("TableName", "")).endswith(_LEASES):
         return
-    if _text_of(node.get("_type")) in _OWN_KEYS or _is_of_job(node.get("Item") or node.get("Key")):
+    if _text_of(node.get("_type")) in _OWN_KEYS or _is_of_run(node.get("Item") or node.get("Key")):
         return
     for key, value in node.items():
         if key in ("S", "B") and isinstance(value, str) and len(node) == 1:
@@ -219,9 +235,9 @@ def _values_in(name: str, node: Any) -> Iterator[str]:
             yield from _values_in(name if key in ("L", "M") else key, value)
 
 
-def _is_of_job(item: Any) -> bool:
-    """Whether an item, or a key, is that of a job: its id, times, options."""
-    return isinstance(item, dict) and any(_text_of(value).startswith("_job") for value in item.values())
+def _is_of_run(item: Any) -> bool:
+    """Whether an item, or a key, is that of a job, an apply or a restore: its id, times, options, steps."""
+    return isinstance(item, dict) and any(_text_of(value).startswith(("_job", "_migration")) for value in item.values())
 
 
 def _texts(kind: str, value: str) -> Iterator[str]:
@@ -250,10 +266,10 @@ def note_own_requests() -> None:
     from singletable.wire.delivery import Delivery
 
     send_once: Any = Delivery._try  # pyright: ignore[reportPrivateUsage]
+    file = os.open(into, os.O_WRONLY | os.O_APPEND)  # now: the program may run out of descriptors
 
     async def send_noted(self: Delivery, exchange: Any, request: Any, *args: Any, **options: Any) -> Any:
-        with Path(into).open("ab") as file:
-            file.write(request.body + b"\n")
+        os.write(file, request.body + b"\n")
         return await send_once(self, exchange, request, *args, **options)
 
     vars_of: Any = Delivery

@@ -13,6 +13,7 @@ from singletable.events import Event, Listeners, ShardOpened
 EVENT = ShardOpened(consumer="orders", shard="shard-1")
 
 
+@pytest.mark.unscanned
 def test_each_listener_hears_each_event_in_order() -> None:
     heard: list[Any] = []
     listeners = Listeners([lambda event: heard.append((1, event)), lambda event: heard.append((2, event))])

@@ -101,7 +101,7 @@ def test_an_error_is_told_once_and_by_names_of_either_kind() -> None:
         error = NotFound("the item is missing", table=named)
         target.tell(error)
         assert error.called == "orders-8"
-    failed = SimpleNamespace(error=NotFound("the item is missing", table="orders"))
+    failed = SimpleNamespace(number=1, shown="put", error=NotFound("the item is missing", table="orders"))
     target.tell(TransactionCancelled("it was not applied", failures=(failed,)))
     assert failed.error.called == "orders-8"
     assert dict(target) == {"orders": "orders-8"}
