@@ -54,8 +54,10 @@ def trial_of(table: Table, item: Item) -> ItemTrial:
         if entity is None:
             return ItemTrial()
         again = read_item(encode(model.item(entity)))
-    except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError) as error:
+    except SingletableError as error:
         return ItemTrial(type_name, refused=str(error).partition("\n")[0])
+    except (ValueError, LookupError, TypeError, ArithmeticError) as error:
+        return ItemTrial(type_name, refused=type(error).__name__)  # its text may quote the item
     names = {name for name in {*item, *again} if not _is_same(item.get(name), again.get(name))}
     names |= _in_other_forms(entity)
     known = {*model.beside, *(field.stored for field in model.fields)}

@@ -8,7 +8,7 @@ deterministic.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -42,6 +42,10 @@ class CollectionDiff:
     changed: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """Without the ids, as logs show it."""
+        return f"<CollectionDiff: {len(self.added)} added, {len(self.changed)} changed, {len(self.removed)} removed>"
+
     def __bool__(self) -> bool:
         return bool(self.added or self.changed or self.removed)
 
@@ -52,7 +56,7 @@ class Diff:
 
     before: int
     after: int
-    scalars: Mapping[str, tuple[Any, Any]]
+    scalars: Mapping[str, tuple[Any, Any]] = field(repr=False)
     """The two values, by name."""
     collections: Mapping[str, CollectionDiff]
     """Only the collections that differ."""
@@ -102,7 +106,7 @@ class Changer:
     client: str
     id: int
     name: str
-    principal: str | None
+    principal: str | None = field(repr=False)
     """The user who answers for it."""
 
 
@@ -110,7 +114,7 @@ class Changer:
 class ItemChange:
     """One version that added, changed or removed an item."""
 
-    document_id: str
+    document_id: str = field(repr=False)
     """The document's, or that of the one that it was branched from."""
     version: int
     time: datetime

@@ -11,7 +11,7 @@ its epoch stay when the root is deleted.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from singletable.documents.context import Context
@@ -32,7 +32,7 @@ def root_of(row: Version | GcEpoch) -> str:
 class Relative:
     """A document of a family."""
 
-    document_id: str
+    document_id: str = field(repr=False)
     origin: Place | None
     """The version that it was branched from; None for the first of the family."""
 

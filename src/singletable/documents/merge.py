@@ -12,7 +12,7 @@ and nothing at all is written until the call says which to keep.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -50,12 +50,12 @@ class Conflict:
 
     collection: str
     """Empty for a scalar."""
-    id: str
+    id: str = field(repr=False)
     """The item's, or the name of the scalar."""
-    base: Any
+    base: Any = field(repr=False)
     """The content's sha256, None for no item; the value of a scalar."""
-    ours: Any
-    theirs: Any
+    ours: Any = field(repr=False)
+    theirs: Any = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Merge:
     base: Place
     ours: Place
     theirs: Place
-    taken: tuple[tuple[str, str], ...]
+    taken: tuple[tuple[str, str], ...] = field(repr=False)
     """The changes taken from theirs, by collection and id; scalars by "" and name."""
     conflicts: tuple[Conflict, ...]
     """All conflicts, including the ones that the call decided."""

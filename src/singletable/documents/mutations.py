@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast
 
@@ -56,9 +56,9 @@ class Bounds:
     """The time that mutations wait for a missing id before them. Then `collect_garbage` removes them from the inbox."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            if not getattr(self, field.name) > 0:
-                raise DeclarationError(f"Bounds({field.name}={getattr(self, field.name)}); it is above 0")
+        for bound in fields(self):
+            if not getattr(self, bound.name) > 0:
+                raise DeclarationError(f"Bounds({bound.name}={getattr(self, bound.name)}); it is above 0")
 
 
 UNBOUNDED = Bounds(seconds=3600.0, argument_bytes=1 << 62, result_bytes=1 << 62, changes=1 << 62)
@@ -93,7 +93,7 @@ class Mutation:
     """A call of a mutation: its name, and its arguments as canonical JSON."""
 
     name: str
-    arguments: str
+    arguments: str = field(repr=False)
 
     @classmethod
     def of(cls, name: str, arguments: object) -> Mutation:
@@ -116,7 +116,7 @@ class Submission:
     mutation: Mutation
     client: str
     id: int
-    principal: str | None = None
+    principal: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(cast("object", self.id), bool) or not 1 <= self.id <= MAX_ID:
@@ -137,7 +137,7 @@ class Outcome:
     status: Status
     """`waiting`: it is in the inbox; an id before it is missing, or no processor has run yet."""
     version: int | None = None
-    error: str | None = None
+    error: str | None = field(default=None, repr=False)
     """Why it was rejected."""
 
 

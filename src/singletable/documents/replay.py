@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -47,7 +47,7 @@ class Replayed:
 class Replay:
     """The result of a replay: every mutation that was applied in the source document, with its outcome in the other."""
 
-    onto: str
+    onto: str = field(repr=False)
     before: int
     after: int
     mutations: tuple[Replayed, ...]

@@ -106,6 +106,10 @@ class Place:
     document_id: str = field(name="p")
     number: int = field(name="n")
 
+    def __repr__(self) -> str:
+        """Without the document's id, as logs show it."""
+        return f"<Place: version {self.number}>"
+
 
 class Version(DocumentRow):
     """One version: its scalars, and the versions of its collections."""

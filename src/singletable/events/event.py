@@ -24,6 +24,12 @@ class Event(Struct, frozen=True, kw_only=True):
     levels: ClassVar[tuple[str, ...]] = ("DEBUG",)
     """The levels that an event of the class may have."""
 
+    def __repr__(self) -> str:
+        """With an error as `described` tells it: a listener may print events."""
+        values = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        told = (f"{name}={described(v) if isinstance(v, BaseException) else repr(v)}" for name, v in values)
+        return f"{type(self).__name__}({', '.join(told)})"
+
     @property
     def level(self) -> int:
         """The level of its record: the first of `levels`, where a class does not say another."""

@@ -56,6 +56,7 @@ from singletable.foundation import (
     ready,
     usual_segments,
 )
+from singletable.hidden_fields import repr_without
 from singletable.operations import Item, Scan, Selection, encode
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ class ExportOptions(Struct, frozen=True):
     """Whether personal values are written unmasked; else masks stand for them."""
     mask_key: bytes | None = None
     contents: bool = False
+
+    __repr__ = repr_without("mask_key")
 
     def __post_init__(self) -> None:
         if self.personal and self.mask_key is not None:

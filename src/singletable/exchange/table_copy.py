@@ -48,6 +48,7 @@ from singletable.foundation import (
     type_in,
     usual_segments,
 )
+from singletable.hidden_fields import repr_without
 from singletable.holds import PendingWork, hold
 from singletable.layers import work_of
 from singletable.operations import RAW, Item, Scan, Selection
@@ -98,6 +99,8 @@ class CopyOptions(Struct, frozen=True):
     hold: bool | None = None
     """Whether the target is held; None where the table has workers, by a stream, or by tasks that this program declares
     or that are copied."""
+
+    __repr__ = repr_without("mask_key")
 
     def __post_init__(self) -> None:
         check_sample(self.sample)

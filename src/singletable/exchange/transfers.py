@@ -16,6 +16,7 @@ from singletable.exchange.items import Transfer
 from singletable.exchange.stores import Store
 from singletable.flow import Port, patiently
 from singletable.foundation import Table, delete_if, flows, model_for
+from singletable.hidden_fields import repr_without
 from singletable.operations import PutItem
 
 S = TypeVar("S", bound=Struct)
@@ -27,6 +28,8 @@ class _Own(Struct, frozen=True):
 
     state: str
     secret: bytes
+
+    __repr__ = repr_without("secret")
 
 
 class TransferRecord(Generic[S]):

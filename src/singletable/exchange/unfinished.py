@@ -16,6 +16,7 @@ from singletable.exchange.private_state import private_files
 from singletable.exchange.store_faults import missing
 from singletable.exchange.stores import Store
 from singletable.foundation import ScanSegment
+from singletable.hidden_fields import repr_without
 
 UNFINISHED: Final = "unfinished.json"
 DRAFT_SECONDS: Final = 3600.0
@@ -39,6 +40,8 @@ class UnfinishedExport(Struct):
     lost: Count = 0
     mask_key: bytes | None = None
     """The key of the masks, if the caller didn't give one. It is deleted with the last file."""
+
+    __repr__ = repr_without("mask_key")
 
     def is_like(self, other: UnfinishedExport) -> bool:
         """Whether both are of the same export: this one has none but the segments of the other, which is new."""

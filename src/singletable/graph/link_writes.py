@@ -11,7 +11,7 @@ One request, no reads. Over the cap an edge is written with `listed` false, and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from singletable.foundation import Write
@@ -35,7 +35,7 @@ Target = Literal["checked", "unchecked"]
 class Link(Generic[D]):
     """The link of an edge, as a value. `Graph(db).link(edge)` sends it alone, `tx.add(link(edge))` in a transaction."""
 
-    edge: D
+    edge: D = field(repr=False)
     target: Target = "checked"
 
     def writes(self) -> Sequence[Write]:
@@ -55,7 +55,7 @@ class Link(Generic[D]):
 class Unlink(Generic[D]):
     """The deletion of an edge that was read."""
 
-    edge: D
+    edge: D = field(repr=False)
 
     def writes(self) -> Sequence[Write]:
         """The writes that a transaction takes: the edge and its member."""
@@ -70,8 +70,8 @@ class Unlink(Generic[D]):
 class Relink(Generic[D]):
     """The change of an edge that was read; it stays between the same nodes."""
 
-    before: D
-    after: D
+    before: D = field(repr=False)
+    after: D = field(repr=False)
 
     def writes(self) -> Sequence[Write]:
         old = listing_of(self.before)

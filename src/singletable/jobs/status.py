@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from singletable.hidden_fields import repr_without
 from singletable.jobs.items import JobItem, JobPart
 from singletable.jobs.states import JobState
 
@@ -61,6 +62,8 @@ class JobStatus(Struct, frozen=True):
     write_cap: float | None
     result: Mapping[str, Any] | None
     """None until it has ended."""
+
+    __repr__ = repr_without("options", "result")
 
     @property
     def share(self) -> float:

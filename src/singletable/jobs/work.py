@@ -20,6 +20,7 @@ from singletable.errors import InvalidRequest
 from singletable.extensions import ExtensionGroup
 from singletable.flow import Port
 from singletable.foundation import CursorSeal, ScanSegment, Table
+from singletable.hidden_fields import repr_without
 
 MOST_STATE_BYTES: Final = 350_000
 """The most of a section's state, and of a result: with its other attributes it is an item, of at most 400 KB."""
@@ -39,6 +40,8 @@ class Round(Struct, frozen=True):
     """Numbers that are added up, over rounds and sections."""
     lines: Sequence[Line] = ()
 
+    __repr__ = repr_without("position", "lines")
+
 
 class Gathered(Struct, frozen=True):
     """The outcome of several rounds that are kept together, beside their own."""
@@ -46,6 +49,8 @@ class Gathered(Struct, frozen=True):
     lines: Sequence[Line] = ()
     state: bytes | None = None
     """At most 350,000 bytes, in place of the section's state: `take_up` gets it next. None leaves that as it is."""
+
+    __repr__ = repr_without("lines", "state")
 
 
 class JobPlace(Struct, frozen=True):

@@ -39,6 +39,7 @@ from singletable.foundation import (
     type_in,
     usual_segments,
 )
+from singletable.hidden_fields import repr_without
 from singletable.migrations.item_writes import ItemDelete, ItemMove, ItemUpdate, ItemWrite, key_in, left_after
 from singletable.migrations.items import FillPart
 from singletable.migrations.model_document import document_of
@@ -80,6 +81,8 @@ class Filled(Struct, frozen=True):
     item of the old class."""
     purged: Mapping[str, int] = {}
     """The items that a purge deleted, by type, in all runs."""
+
+    __repr__ = repr_without("examples")
 
 
 Progress = Callable[[Filled], object]

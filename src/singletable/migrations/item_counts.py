@@ -25,6 +25,7 @@ from singletable.foundation import (
     place_in,
     type_in,
 )
+from singletable.hidden_fields import repr_without
 from singletable.migrations.item_writes import ItemMove
 from singletable.migrations.needed import application_type, needed
 from singletable.migrations.rules import ModelDifference
@@ -47,6 +48,8 @@ class Counted(Struct, frozen=True):
     items: int
     keys: tuple[str, ...] = ()
     """The keys of the first five, without personal parts."""
+
+    __repr__ = repr_without("keys")
 
     @property
     def without_keys(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar, cast
 
@@ -74,9 +74,9 @@ class Queue(Generic[T]):
 class Outgoing(Generic[T]):
     """A message to send. `group` and `deduplication` are any texts, for a FIFO queue; `delay_seconds` is for others."""
 
-    body: T
-    group: str = ""
-    deduplication: str = ""
+    body: T = field(repr=False)
+    group: str = field(default="", repr=False)
+    deduplication: str = field(default="", repr=False)
     delay_seconds: int = 0
 
     def __post_init__(self) -> None:

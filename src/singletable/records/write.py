@@ -142,6 +142,14 @@ class Write(ABC):
     number: int = 1
     """Its position among the caller's operations in a transaction, from 1. A merged write has the first one's."""
 
+    def __init_subclass__(cls) -> None:
+        """Keep a dataclass from a `repr` of its own, which would show the item's values."""
+        super().__init_subclass__()
+        cls.__repr__ = Write.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.key.shown}>"
+
     @property
     def stores_write_id(self) -> bool:
         """Whether the item gets the write id, by which a lost answer is settled. Alone; in a transaction none does."""

@@ -19,7 +19,7 @@ from singletable.values import normalized
 class Answer:
     """The rows of a question."""
 
-    arrow: pa.Table
+    arrow: pa.Table = field(repr=False)
     """In columns, as DuckDB made them."""
     is_cut: bool = False
     """Whether there are more rows than the session's limits allow."""

@@ -13,6 +13,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from singletable.hidden_fields import repr_without
+
 LARGEST: Final = 20
 """The number of largest ones that are listed."""
 
@@ -45,6 +47,8 @@ class ItemCollection(Struct, frozen=True):
     bytes: int
     read_units: float
 
+    __repr__ = repr_without("partition", "sort")
+
 
 class LargeItem(Struct, frozen=True):
     """One item."""
@@ -55,6 +59,8 @@ class LargeItem(Struct, frozen=True):
     read_units: float
     """The units of an eventually consistent get."""
 
+    __repr__ = repr_without("key")
+
 
 class HotKey(Struct, frozen=True):
     """A partition key, with the number of its items' changes among those read from the stream."""
@@ -64,6 +70,8 @@ class HotKey(Struct, frozen=True):
     type: str
     changes: int
     share: float
+
+    __repr__ = repr_without("key")
 
 
 class IndexShape(Struct, frozen=True):

@@ -12,7 +12,7 @@ from singletable.operations import EventName
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Change(Generic[T_co]):
     """One change of one item. It may be handled more than once: `key` and `sequence` together identify it."""
 
@@ -24,15 +24,19 @@ class Change(Generic[T_co]):
     event: EventName
     """The stream's own name of the event."""
 
+    def __repr__(self) -> str:
+        """Without the entities and the key's values, as logs show it."""
+        return f"<{type(self).__name__} {self.key.shown}, sequence {self.sequence}>"
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Inserted(Change[T_co]):
     """The item is new, or replaced one that had expired or was of another type."""
 
     new: T_co
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Modified(Change[T_co]):
     """An attribute of the item changed."""
 
@@ -40,14 +44,14 @@ class Modified(Change[T_co]):
     new: T_co
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Removed(Change[T_co]):
     """The item was deleted, or an item of another type replaced it."""
 
     old: T_co
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Expired(Change[T_co]):
     """The item had expired when it was deleted, by DynamoDB or a program, or overwritten."""
 

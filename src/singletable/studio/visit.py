@@ -31,15 +31,15 @@ class Visit:
     user: str
     path: Mapping[str, str] = field(default_factory=dict[str, str])
     """The parts of the path that the page's path names."""
-    query: Mapping[str, str] = field(default_factory=dict[str, str])
-    form: Mapping[str, str] = field(default_factory=dict[str, str])
+    query: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    form: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     """The sent fields, for an action."""
     reads: frozenset[type[Any]] | None = None
     """The classes that the user may read; None for all."""
     asks_to_write: Callable[[type[Any]], Awaitable[bool]] | None = None
     """Whether the user may write a class; None: every class."""
-    form_token: str = ""
-    secret: str = ""
+    form_token: str = field(default="", repr=False)
+    secret: str = field(default="", repr=False)
     """The studio's own for this user: no page shows it."""
     unread: list[Unreadable] = field(default_factory=list["Unreadable"])
     """The items that the reads of a page pass over, by `unreadable=visit.unread.append`: each page names them."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from singletable.sync.views import View
@@ -26,8 +26,8 @@ class HttpRequest:
 
     method: str
     path: str
-    headers: Mapping[str, str]
-    query: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)
+    query: Mapping[str, str] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Access:
     """A user's wish: read a document, or apply a mutation with this name and these arguments."""
 
     mutation: str = ""
-    args: Any = None
+    args: Any = field(default=None, repr=False)
 
     @property
     def is_read(self) -> bool:

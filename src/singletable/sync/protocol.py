@@ -15,7 +15,7 @@ keys, so they must be valid in a key.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeGuard
 
 import msgspec
@@ -56,7 +56,7 @@ class Pushed:
     client: str
     id: int
     name: str
-    args: Any
+    args: Any = field(repr=False)
     flaw: str = ""
 
 

@@ -13,7 +13,7 @@ another client's edit, wherever and in whatever order it is applied. A redo is t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -28,11 +28,11 @@ from singletable.sync.strict_json import is_list, is_object
 class Edit:
     """One change to make of one key of the client view."""
 
-    key: str
+    key: str = field(repr=False)
     """`shapes/s1`, or the document's word in lower case for its scalars."""
-    was: Any = None
+    was: Any = field(default=None, repr=False)
     """The value that must be stored: of an object, the attributes that change and must exist. None: no item."""
-    to: Any = None
+    to: Any = field(default=None, repr=False)
     """The new value: those attributes, without the removed ones. None: no item."""
 
 

@@ -26,6 +26,7 @@ from singletable.documents import Context, InboxRow, Outcome
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue, NotFound
 from singletable.events import MessageDropped
 from singletable.flow import UNGATED, Blocking, LambdaAnswer, LambdaHandler, Port, Stop, is_of_shell, stopping
+from singletable.hidden_fields import repr_without
 from singletable.queues import Message, Outgoing, Queue, RetryLater, consume, partial_failures, send
 from singletable.sync.access import Authoriser, Viewer
 from singletable.sync.apply import Applier, OnUnknown
@@ -45,6 +46,8 @@ class Pointer(Struct, frozen=True, rename={"document_id": "project"}):
     """The message of a queue: `Queue(url, Pointer)`."""
 
     document_id: str
+
+    __repr__ = repr_without("document_id")
 
 
 class Arrival(Protocol):

@@ -42,7 +42,7 @@ from singletable.tasks.writes import ClaimLost, Finish, claim_lost
 class Running:
     """The task that runs, as its function sees it."""
 
-    key: str
+    key: str = field(repr=False)
     """Its key. It is the same in every try: an idempotency key for other services."""
     task: str
     """The name of its function."""

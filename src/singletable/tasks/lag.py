@@ -11,6 +11,7 @@ from msgspec import Struct
 from singletable.errors import NotFound, NotSupported
 from singletable.flow import Port, instant
 from singletable.foundation import get, send_alone
+from singletable.hidden_fields import repr_without
 from singletable.tasks.due import Candidate, find, time_of
 from singletable.tasks.items import TaskEntities, TaskState, lease_of
 from singletable.tasks.states import TaskEvent, TaskPhase, stored_after
@@ -33,6 +34,8 @@ class TaskLease(Struct, frozen=True):
     """When the lease ends without another beat."""
     is_over: bool
     """Whether that has come: another worker takes it over once it has looked on for the length of the lease."""
+
+    __repr__ = repr_without("key")
 
 
 class TaskLag(Struct, frozen=True):

@@ -17,9 +17,11 @@ import os
 import signal
 import sys
 import threading  # noqa: TID251  (standard input can be read by an event loop on POSIX only)
+import traceback
 from collections.abc import Awaitable, Callable
 from email.utils import formatdate
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 Headers = dict[str, str]
@@ -115,7 +117,9 @@ async def _handled(handlers: dict[str, Handler], headers: Headers, body: bytes) 
         with _one_at_a_time:
             return await handler("POST", "/", headers, body, {})
     except Exception as error:
-        return _refusal(500, f"the engine in Python failed in {operation}: {error!r}")
+        place = traceback.extract_tb(error.__traceback__)[-1]  # without the error's text, which may quote an item
+        where = f"{Path(place.filename).name}, line {place.lineno}"
+        return _refusal(500, f"the engine in Python failed in {operation}: {type(error).__name__} ({where})")
 
 
 def _with_padded_number(body: bytes) -> bytes:

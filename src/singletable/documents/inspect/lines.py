@@ -8,6 +8,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from singletable.hidden_fields import repr_without
+
 _AROUND = 3
 """Lines that stayed, shown before and after each change."""
 _MOST_LINES = 2_000
@@ -22,6 +24,8 @@ class Line(Struct, frozen=True):
 
     what: Literal["same", "gone", "new", "skipped"]
     text: str
+
+    __repr__ = repr_without("text")
 
 
 def compared(before: str, after: str) -> tuple[Line, ...]:
