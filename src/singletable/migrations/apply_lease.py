@@ -47,12 +47,12 @@ class Held(Struct, frozen=True):
 
 async def read_lease(port: Port, table: Table) -> Any:
     """The stored lease; None before the first apply. One consistent read."""
-    return await _read(port, ApplyLease.of(table))
+    return await read_single(port, ApplyLease.of(table))
 
 
 async def read_record(port: Port, table: Table) -> Any:
     """The stored record of the model; None before the first apply. One consistent read."""
-    return await _read(port, ModelRecord.of(table))
+    return await read_single(port, ModelRecord.of(table))
 
 
 async def take(port: Port, table: Table, by: str) -> Held:
@@ -68,7 +68,7 @@ async def take(port: Port, table: Table, by: str) -> Held:
 async def check_free(port: Port, table: Table, by: str) -> None:
     """ApplyRefused if another apply is seen to have the lease. A read; where its owner has died, half a minute and two
     writes more."""
-    stored = await _read(port, ApplyLease.of(table), _GetIfTable)
+    stored = await read_single(port, ApplyLease.of(table), GetIfTable)
     if stored is not None and stored.owner:
         await release(port, table, await take(port, table, by))
 
@@ -131,7 +131,7 @@ def record_writes(table: Table, held: Held, record: ModelRecord) -> tuple[CheckI
     return check_if(ApplyLease.of(table).only(), condition), put_if(ModelRecord.of(table).only(), item, None)
 
 
-class _GetIfTable(GetItem[Any], frozen=True):
+class GetIfTable(GetItem[Any], frozen=True):
     """A read of an item whose table may be missing: None, and nothing is told."""
 
     def answer(self, response: Response) -> tuple[Any, Consumed]:
@@ -141,7 +141,8 @@ class _GetIfTable(GetItem[Any], frozen=True):
             return None, NOTHING_CONSUMED
 
 
-async def _read(port: Port, kind: Any, read: Any = GetItem) -> Any:
+async def read_single(port: Port, kind: Any, read: Any = GetItem) -> Any:
+    """The one item of a kind; None if it is missing. It asks nothing of the table: a plan looks at any."""
     model = model_of(kind)
     item = await port.send(read(model.table.name, model.key_item(kind.only()), RAW, consistent=True))
     return None if item is None else model.load(item)

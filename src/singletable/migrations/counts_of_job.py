@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from singletable.errors import InvalidRequest
 from singletable.flow import Port
 from singletable.foundation import Table, flows
+from singletable.migrations.apply_lease import GetIfTable, read_single
 from singletable.migrations.items import PlanCounts
 from singletable.migrations.kept_counts import CountsFile, KeptCounts
 
@@ -25,7 +26,7 @@ async def take_counts_of_job(port: Port, file: CountsFile, work: str, job: str |
     table = file.counts.table
     if job is True and file.has_ended:
         return
-    stored: Any = await flows.get(port, PlanCounts.of(table).only().consistent())
+    stored: Any = await read_single(port, PlanCounts.of(table), GetIfTable)
     if stored is not None and stored.work == work:
         counts = unpacked_counts(stored.packed)
         is_taken = file.stands(counts) if job is True else stored.job == job and file.is_young(counts)
