@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
@@ -10,20 +11,21 @@ from types import new_class
 from typing import Any
 from uuid import UUID
 
+import msgspec
 import pytest
 
-from singletable import AsyncDatabase, Database, Entity, Key, Table, field
+from singletable import ANY, AsyncDatabase, Database, Entity, Key, Table, field
 from singletable.erasure import AsyncErasure, Erasure, SharedScans, execution, scan_job
 from singletable.erasure.scan_job import ErasureScanOptions, ErasureScanWork, ScanJobs
 from singletable.erasure.wanted import StoredSubject
 from singletable.errors import NotFound
 from singletable.foundation import model_of, references_of
-from singletable.jobs import JobPlace, JobRefused, Jobs, JobStatus
+from singletable.jobs import JobPlace, JobRefused, Jobs, JobStatus, flows as job_flows
 from tests.erasure.killing import is_killed
 from tests.erasure.models import Review, customer, shop, whole
 from tests.erasure.test_erasure import ADA, CLEARED, WHOLE, fill, is_erased, items_of, remaining as remaining
 from tests.migrations.test_apply_lease import Pace
-from tests.migrations.watching import before_each
+from tests.migrations.watching import Killed, before_each
 from tests.support.engines import fresh
 from tests.support.raw import all_items
 from tests.support.sampling import strides
@@ -227,3 +229,148 @@ def test_too_many_subjects_are_looked_for_without_a_job(
     Erasure(db, shop).apply(ADA, shared=SharedScans(tell=told.append))
     is_erased(db, remaining)
     assert told == []
+
+
+def test_a_worker_takes_all_items_of_a_type_that_it_does_not_know(db: Database) -> None:
+    """A layer's own class, or a subject of one, that only the erasing program has declared."""
+    place = JobPlace(shop, db.target.seal, db.target.place)
+    ada = StoredSubject("customer", {"email": {"S": "ada@example.org"}}, ("", ""))
+    item = {"pk": {"S": "x"}, "sk": {"S": "x"}, "_type": {"S": "_unknown"}}
+    assert "ada" not in repr(ErasureScanOptions([ada], {}, {}))
+    for types, watched in ({"_unknown": 1}, {}), ({}, {"_unknown": 1}):
+        assert ErasureScanWork(place, ErasureScanOptions([ada], types, watched))._is_one(item)
+    assert not ErasureScanWork(place, ErasureScanOptions([ada], {}, {}))._is_one(item)
+    items = [item for item in db.run(all_items(db.port, "shop")) if item["_type"]["S"] == "review"]
+    for unknown in StoredSubject("_unknown", {}, ("", "")), StoredSubject("customer", {"later": {"S": "1"}}, ("", "")):
+        work = ErasureScanWork(place, ErasureScanOptions([unknown], {"review": 3}, {}))
+        assert items
+        assert all(work._is_one(item) for item in items)
+
+
+def test_a_scan_that_is_deleted_while_it_is_read_is_begun_again(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another plan of the same subject shares it, and is done with it."""
+    plain, read, runs = Erasure(db, shop).plan(ADA), scan_job.job_flows.lines, list[str]()
+
+    async def lines(port: Any, table: Any, job: str, numbers: Any) -> Any:
+        runs.append(job)
+        if len(runs) == 1:
+            await scan_job.job_flows.forget(port, table, job)
+        return await read(port, table, job, numbers)
+
+    monkeypatch.setattr(scan_job.job_flows, "lines", lines)
+    plan = Erasure(db, shop).plan(ADA, shared=SharedScans(sections=2))
+    assert plan.deleted == plain.deleted
+    assert len({*runs}) == len(runs) > 1
+    assert job_items(db) == []
+
+
+def test_a_scan_that_is_deleted_while_it_runs_leaves_nothing(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its worker has written keys that it can't keep."""
+    plain, scan, runs = Erasure(db, shop).plan(ADA), ErasureScanWork.round, list[str]()
+
+    async def round(self: Any, port: Any, section: int, *rest: Any) -> Any:
+        done = await scan(self, port, section, *rest)
+        runs.append(self.job)
+        if len(runs) == 1:
+            await scan_job.job_flows.forget(db.port, shop, self.job)
+            done = msgspec.structs.replace(done, lines=[{"type": "review", "key": ["ada", "ada"]}])
+        return done
+
+    monkeypatch.setattr(ErasureScanWork, "round", round)
+    plan = Erasure(db, shop).plan(ADA, shared=SharedScans(sections=2, at_once=1))
+    assert plan.deleted == plain.deleted
+    assert len({*runs}) > 1
+    assert job_items(db) == []
+
+
+def test_many_plans_at_once_find_the_same(db: Database) -> None:
+    plain = Erasure(db, shop).plan(ADA)
+    with ThreadPoolExecutor(4) as pool:
+        shared = SharedScans(sections=3, at_once=1, lease_seconds=5)
+        plans = [pool.submit(Erasure(db, shop).plan, ADA, shared=shared) for _ in range(4)]
+        assert [plan.result(60).deleted for plan in plans] == [plain.deleted] * 4
+    assert job_items(db) == []
+
+
+def test_an_erasure_deletes_the_scan_of_a_killed_plan(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(ErasureScanWork, "end", end_killed)
+        with pytest.raises(Killed):
+            Erasure(db, shop).plan(ADA, shared=SharedScans(sections=2))
+    assert job_items(db)
+    Erasure(db, shop).apply(ADA, shared=SharedScans(sections=2))
+    assert job_items(db) == []
+
+
+async def end_killed(self: Any, port: Any, told: Any) -> Any:
+    raise Killed
+
+
+def test_a_scan_that_nobody_works_on_goes_after_seven_days(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(ErasureScanWork, "end", end_killed)
+        with pytest.raises(Killed):
+            Erasure(db, shop).plan(ADA, shared=SharedScans(sections=2))
+    jobs = Jobs(db, shop)
+    (left,) = jobs.all()
+    assert left.state == "running"
+    monkeypatch.setattr(job_flows, "KEPT", timedelta(seconds=-60))
+    assert jobs.all() == []
+    assert job_items(db) == []
+
+
+team = Table("team", indexes=["gsi1"])
+
+
+class Member(Entity, table=team, type="member"):
+    id: str
+
+    @team.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"member#{id}", "member"
+
+
+class Post(Entity, table=team, type="post"):
+    id: int
+    member: str = field(belongs_to=Member.id)
+
+    @team.key
+    @staticmethod
+    def by_id(id: int) -> Key:
+        return f"post#{id}", "post"
+
+    @team.index("gsi1")
+    @staticmethod
+    def of_member(member: str, id: int = ANY) -> Key:
+        return f"posts#{member}", f"{id}"
+
+
+class Comment(Entity, table=team, type="comment"):
+    """It is found by its post alone."""
+
+    id: int
+    post: int = field(belongs_to=Post.id)
+
+    @team.key
+    @staticmethod
+    def by_id(id: int) -> Key:
+        return f"comment#{id}", "comment"
+
+
+def test_what_was_written_since_an_old_scan_goes_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scan that is gone on with may have passed it days ago; what it belongs to is deleted first otherwise."""
+    with fresh() as db:
+        db.create_table(team)
+        db.write_many(puts=[Member(id="ada"), Post(id=1, member="ada"), Comment(id=1, post=1)])
+        with monkeypatch.context() as patched:
+            patched.setattr(ErasureScanWork, "end", end_killed)
+            with pytest.raises(Killed):
+                Erasure(db, team).apply(Member.by_id("ada"), shared=SharedScans(sections=2))
+        db.create(Comment(id=2, post=1))
+        with monkeypatch.context() as patched:
+            Pace(db, patched)
+            receipt = Erasure(db, team).apply(Member.by_id("ada"), shared=SharedScans(sections=2, lease_seconds=0.2))
+        left = [item["_type"]["S"] for item in db.run(all_items(db.port, "team"))]
+    assert receipt.deleted == {"Member": 1, "Post": 1, "Comment": 2}
+    assert "comment" not in left

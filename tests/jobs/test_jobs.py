@@ -306,7 +306,7 @@ def test_a_job_that_is_deleted_at_its_end_ends_the_worker(db: Database, monkeypa
         return await change(self, *args, **values)
 
     monkeypatch.setattr(JobStore, "change", gone)
-    with pytest.raises(InvalidRequest, match="is gone"):
+    with pytest.raises(JobRefused, match="is gone"):
         jobs.run(job.job, at_once=1)
 
 

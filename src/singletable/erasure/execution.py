@@ -154,12 +154,13 @@ class ErasureRun:
         await self.journal.close()
 
     async def _first(self) -> ErasableItems:
-        """All that is to be deleted. An export's candidates are followed in the table before anything is deleted: what
-        was written since may be found by one of them alone."""
+        """All that is to be deleted. Candidates of an export, and of a scan that a killed process has begun, are
+        followed in the table before anything is deleted: what was written since may be found by one of them alone."""
         # A run that goes on looks in the table: it counts what the earlier one has deleted by what is still there.
-        if self.from_export is None or self.journal.is_stored:
-            return await self._search()
-        items = await self._search(self.from_export)
+        items = await self._search(None if self.journal.is_stored else self.from_export)
+        is_old = self.jobs is not None and self.jobs.has_gone_on
+        if not is_old and (self.from_export is None or self.journal.is_stored):
+            return items
         return (
             await SubjectSearch(self.port, self.table, self.parts, jobs=self.jobs).closed(self.root, items)
             or await self._search()

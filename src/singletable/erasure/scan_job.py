@@ -60,9 +60,14 @@ class ErasureScanWork(JobWork):
 
     def __init__(self, place: JobPlace, options: ErasureScanOptions) -> None:
         self.table, self.options = place.table, options
-        subjects = [subject_in(place.table, stored) for stored in options.subjects]
-        layers = [layer.belongings() for layer in layer_belongings(place.table, place.seal, None)]
+        known = [subject_in(place.table, stored) for stored in options.subjects]
+        subjects = [subject for subject in known if subject is not None]
+        layers: list[LayerBelongings] = []
+        if len(subjects) == len(known):  # else it takes all items of the types
+            layers = [layer.belongings() for layer in layer_belongings(place.table, place.seal, None)]
         _, wanted = asked_of(references_with(place.table, layers), subjects)
+        if len(subjects) < len(known):
+            wanted = {}
         self.wanted = {name: those for name, those in wanted.items() if len(those) == options.types.get(name)}
         watchers: dict[str, list[LayerBelongings]] = {}
         for layer in layers:
@@ -82,13 +87,11 @@ class ErasureScanWork(JobWork):
 
     def _is_one(self, item: Item) -> bool:
         name = self.table.type_of(item)
-        model = self.table.model_of_type(name)
-        if model is None:
-            return False
         if name in self.options.types and (name not in self.wanted or may_refer(item, self.wanted[name])):
             return True
-        layers = self.watchers.get(name)
-        return name in self.options.watched and (layers is None or any(one.wants(model, item) for one in layers))
+        model, layers = self.table.model_of_type(name), self.watchers.get(name)
+        is_unknown = model is None or layers is None  # a layer's own class, which this program has not declared
+        return name in self.options.watched and (is_unknown or any(one.wants(model, item) for one in layers))
 
     async def end(self, port: Port, told: SectionLines) -> Mapping[str, Any]:
         return {"seen": told.seen, "candidates": told.counts.get("candidates", 0)}
@@ -117,9 +120,10 @@ class ScanJobs:
     """The scans of one erasure."""
 
     def __init__(self, place: JobPlace, shared: SharedScans, *, is_apply: bool = False) -> None:
-        self.place, self.shared, self.is_apply, self.goes_on = place, shared, is_apply, True
+        self.place, self.shared, self.is_apply = place, shared, is_apply
+        self.goes_on, self.has_gone_on = True, False
         """`goes_on`: whether the next scan may be one that a killed process has begun. Only those of the first search
-        may: later ones look for what came meanwhile."""
+        may: later ones look for what came meanwhile. `has_gone_on`: whether one was."""
 
     async def candidates(
         self, port: Port, subjects: Sequence[Subject], wanted: Mapping[str, Alternatives], watched: Mapping[str, int]
@@ -147,6 +151,7 @@ class ScanJobs:
         options = WorkerOptions(shared.at_once, shared.lease_seconds)
         done = await job_flows.run(port, self.place, job.id, options, signals=False, progress=shared.progress)
         if done.state != "ended":
+            await job_flows.show(port, table, job.id)  # JobRefused where it is gone
             raise JobRefused(
                 f"the scan {job.id} is {done.state}{': ' if done.why else ''}{done.why}",
                 reason="has ended",
@@ -155,6 +160,13 @@ class ScanJobs:
                 hint="Erase again: nothing is lost, and it goes on.",
             )
         places = [(str(pk), str(sk)) async for pk, sk in self._keys(port, job.id)]
+        if done.result is None or len(places) != done.result["candidates"]:  # somebody forgets it at this moment
+            raise JobRefused(
+                f"the scan {job.id} was deleted while it was read",
+                table=table.name,
+                operation="erase",
+                hint="Erase again: nothing is lost.",
+            )
         await job_flows.forget(port, table, job.id)
         return places
 
@@ -164,8 +176,10 @@ class ScanJobs:
         for job in await job_flows.of_kind(port, self.place, KIND):
             is_same = {**job.options, "salt": ""} == same
             if self.goes_on and is_same and job.state in (JobState.RUNNING, JobState.PAUSED):
+                self.has_gone_on = True
                 return await job_flows.show(port, table, job.id)
-            if self._is_left(job, port.now()) or (is_same and job.state is JobState.FAILED):
+            is_plan = self.is_apply and {**job.options, "salt": "", "is_apply": True} == same
+            if is_plan or self._is_left(job, port.now()) or (is_same and job.state is JobState.FAILED):
                 await job_flows.forget(port, table, job.id)
         salted = msgspec.structs.replace(asked, salt=secrets.token_hex(16))
         given = msgspec.to_builtins(salted)

@@ -19,6 +19,7 @@ from singletable.foundation import (
     model_of,
     references_of,
 )
+from singletable.hidden_fields import repr_without
 from singletable.operations import Item
 from singletable.values import AttributeValue
 
@@ -32,6 +33,8 @@ class StoredSubject(Struct, frozen=True):
     type: str
     values: Mapping[str, AttributeValue]
     place: tuple[str, str]
+
+    __repr__ = repr_without("values", "place")
 
 
 def references_with(table: Table, layers: Sequence[LayerBelongings]) -> list[Reference]:
@@ -84,8 +87,10 @@ def stored_subject(subject: Subject) -> StoredSubject:
     return StoredSubject(model.type, values, subject.place)
 
 
-def subject_in(table: Table, stored: StoredSubject) -> Subject:
+def subject_in(table: Table, stored: StoredSubject) -> Subject | None:
+    """A subject; None if it is of a layer's class that this program has not declared."""
     model = table.model_of_type(stored.type)
-    assert model is not None, "a job has the classes that it was begun with"
+    if model is None or not stored.values.keys() <= model.by_name.keys():
+        return None
     values = {name: model.by_name[name].plan.load(value) for name, value in stored.values.items()}
     return Subject(model.kind, values, stored.place)

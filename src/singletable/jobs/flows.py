@@ -27,7 +27,8 @@ from singletable.migrations import document_of
 from singletable.tables import describe, table_identity
 
 KEPT: Final = timedelta(days=7)
-"""A job that has ended, or was cancelled, is deleted by the next call of `begin` or `list_jobs` after this time."""
+"""A job that has ended, or was cancelled, is deleted by the next call of `begin` or `list_jobs` after this time; so is
+one that names somebody, and that nobody has worked on for so long."""
 MOST_SECTIONS: Final = 100_000
 _LEAST_SECTIONS: Final = 16
 _MOST_USUAL_SECTIONS: Final = 4_096
@@ -127,7 +128,12 @@ async def run(
     if JobState(job.state).ends_workers:
         return await _status(store, table, job)
     with stopping(stop, signals) as asked:
-        return await JobWorker(port, table, work, store, job, UNGATED, options, asked, progress).run()
+        try:
+            return await JobWorker(port, table, work, store, job, UNGATED, options, asked, progress).run()
+        except JobRefused as error:
+            if error.reason == "missing":
+                await store.forget(job)  # what this worker has written since
+            raise
 
 
 async def pause(port: Port, table: Table, job_id: str, *, by: str = "") -> JobStatus:
@@ -281,10 +287,18 @@ async def _swept(store: JobStore) -> Sequence[JobItem]:
     """All jobs, after the deletion of long ended ones."""
     await store.ready()
     jobs, since = await store.all(), instant(store.port.now()) - KEPT
-    old = [job for job in jobs if job.ended_at is not None and job.ended_at < since]
+    old = [job for job in jobs if await _is_old(store, job, since)]
     for job in old:
         await store.forget(job)
     return [job for job in jobs if job not in old]
+
+
+async def _is_old(store: JobStore, job: JobItem, since: datetime) -> bool:
+    """Whether a job ended before a time; or names somebody, began before it, and nobody has worked on it since."""
+    if job.ended_at is not None or not job.is_private or job.begun_at >= since:
+        return job.ended_at is not None and job.ended_at < since
+    parts = [part for numbers in _numbers(job) for part in (await store.parts(job.job, numbers)).values()]
+    return all(part.beat_at is None or part.beat_at < since for part in parts)
 
 
 def _options(kind: type[Struct], given: Mapping[str, Any]) -> Any:

@@ -139,7 +139,7 @@ class JobStore:
             await flows.put(self.port, lines)
             numbers.append(part.fence)
         counts = {name: part.counts.get(name, 0) + done.counts.get(name, 0) for name in {*part.counts, *done.counts}}
-        return await self._held(
+        kept = await self._held(
             part,
             LeaseEvent.FINISH if done.is_over else LeaseEvent.BEAT,
             attr(self.part.rounds) == part.rounds,
@@ -157,6 +157,9 @@ class JobStore:
             trouble="",
             failures=0,
         )
+        if kept is None and done.lines:
+            await self._drop_lost(part, numbers)
+        return kept
 
     async def release(self, part: JobPart, trouble: str = "", failures: int = 0) -> JobPart | None:
         """Leave a section to others; None where the lease was lost: it stays as it is."""
@@ -166,6 +169,12 @@ class JobStore:
         """Delete the lines that the owner before wrote and did not keep: it ended in between. A read, if there are
         none."""
         await self._drop_after(part, part.fence - 1)
+
+    async def _drop_lost(self, part: JobPart, numbers: Sequence[int]) -> None:
+        """Delete the lines of a round that was not kept: if the job was forgotten, nobody else does. A read before."""
+        stored = (await self.parts(part.job, [part.section])).get(part.section)
+        if stored is None or stored.lines[: len(numbers)] != numbers:
+            await self._drop_after(part, part.fence)
 
     async def _drop_after(self, part: JobPart, fence: int) -> None:
         """Delete the lines of an owner that the section does not list. A read, if there are none."""
@@ -229,12 +238,13 @@ class JobStore:
         return slot
 
     async def forget(self, job: JobItem) -> None:
-        """Delete all of a job, itself last. A read for each hundred sections, and two for each that is not over, whose
-        owners may have been killed; a write for each item."""
+        """Delete all of a job, itself last. A read for each hundred sections; two and a write for each that is not
+        over, whose owners may have been killed, or work on; a write for each item."""
         has_states = _has_states(job.kind)
         for begin in range(0, job.sections + 1, AT_ONCE):
             numbers = range(begin, min(begin + AT_ONCE, job.sections + 1))
             parts = await self.parts(job.job, numbers)
+            parts |= {number: await self._ended(part) for number, part in parts.items() if not part.is_over}
             keys = [
                 self.lines.by_number(part.job, part.section, number, fence)
                 for part in parts.values()
@@ -243,11 +253,22 @@ class JobStore:
             if has_states:
                 keys += [self.states.by_slot(job.job, number, slot) for number in parts for slot in (0, 1)]
             await send_patiently(self.port, [delete_if(key, None) for key in keys])
-            for part in parts.values():
-                for fence in () if part.is_over else (part.fence - 1, part.fence):
-                    await self._drop_after(part, fence)
             await send_patiently(self.port, [delete_if(model_for(part).key_of(part), None) for part in parts.values()])
         await flows.delete(self.port, self.job.by_id(job.job))
+
+    async def _ended(self, part: JobPart) -> JobPart:
+        """A section of a job that is forgotten, taken from its owner, who may be at work: it keeps nothing more, and
+        drops what it has not kept. Of one that was killed that is dropped here, before."""
+        while True:
+            for fence in (part.fence - 1, part.fence):
+                await self._drop_after(part, fence)
+            taken = await self.take(part.job, part.section, part, self.port.token())
+            if taken is not None:
+                return taken
+            there = (await self.parts(part.job, [part.section])).get(part.section)
+            if there is None or there.is_over:
+                return there or part
+            part = there
 
     async def _held(self, part: JobPart, event: LeaseEvent, same: Condition | None, /, **values: Any) -> JobPart | None:
         """Write attributes of a section under its fence; None if it was lost."""

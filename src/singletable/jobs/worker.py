@@ -28,7 +28,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from singletable.errors import PASSING, Denied, InvalidRequest, NotConfigured, SingletableError
+from singletable.errors import PASSING, Denied, NotConfigured, SingletableError
 from singletable.events import LeaseLost, LeaseTaken
 from singletable.flow import (
     Gate,
@@ -155,7 +155,7 @@ class JobWorker:
 
     # --- which section ------------------------------------------------------------------------------------------------
     async def _read_job(self, pause: float | None = None) -> None:
-        """Look at the job again, where the last look is some time ago. InvalidRequest if it is gone."""
+        """Look at the job again, where the last look is some time ago. JobRefused if it is gone."""
         if self.port.monotonic() - self._read_at < (LOOK_SECONDS if pause is None else pause):
             return
         self._read_at = self.port.monotonic()
@@ -166,7 +166,7 @@ class JobWorker:
 
     def _there(self, stored: JobItem | None) -> JobItem:
         if stored is None:
-            raise InvalidRequest(
+            raise JobRefused(
                 f"the job {self.job.job} is gone: it ended and was deleted, or the table is another one",
                 table=self.table.name,
                 operation="job",
