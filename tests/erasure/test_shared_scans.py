@@ -249,15 +249,15 @@ def test_a_worker_takes_all_items_of_a_type_that_it_does_not_know(db: Database) 
 
 def test_a_scan_that_is_deleted_while_it_is_read_is_begun_again(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another plan of the same subject shares it, and is done with it."""
-    plain, read, runs = Erasure(db, shop).plan(ADA), scan_job.job_flows.lines, list[str]()
+    plain, read, runs = Erasure(db, shop).plan(ADA), job_flows.lines, list[str]()
 
     async def lines(port: Any, table: Any, job: str, numbers: Any) -> Any:
         runs.append(job)
         if len(runs) == 1:
-            await scan_job.job_flows.forget(port, table, job)
+            await job_flows.forget(port, table, job)
         return await read(port, table, job, numbers)
 
-    monkeypatch.setattr(scan_job.job_flows, "lines", lines)
+    monkeypatch.setattr(job_flows, "lines", lines)
     plan = Erasure(db, shop).plan(ADA, shared=SharedScans(sections=2))
     assert plan.deleted == plain.deleted
     assert len({*runs}) == len(runs) > 1
@@ -272,7 +272,7 @@ def test_a_scan_that_is_deleted_while_it_runs_leaves_nothing(db: Database, monke
         done = await scan(self, port, section, *rest)
         runs.append(self.job)
         if len(runs) == 1:
-            await scan_job.job_flows.forget(db.port, shop, self.job)
+            await job_flows.forget(db.port, shop, self.job)
             done = msgspec.structs.replace(done, lines=[{"type": "review", "key": ["ada", "ada"]}])
         return done
 

@@ -89,9 +89,12 @@ class ErasureScanWork(JobWork):
         name = self.table.type_of(item)
         if name in self.options.types and (name not in self.wanted or may_refer(item, self.wanted[name])):
             return True
+        if name not in self.options.watched:
+            return False
         model, layers = self.table.model_of_type(name), self.watchers.get(name)
-        is_unknown = model is None or layers is None  # a layer's own class, which this program has not declared
-        return name in self.options.watched and (is_unknown or any(one.wants(model, item) for one in layers))
+        if model is None or layers is None:  # a layer's own class, which this program has not declared
+            return True
+        return any(one.wants(model, item) for one in layers)
 
     async def end(self, port: Port, told: SectionLines) -> Mapping[str, Any]:
         return {"seen": told.seen, "candidates": told.counts.get("candidates", 0)}
