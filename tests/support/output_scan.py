@@ -146,6 +146,7 @@ class OutputScan:
         self.names |= {f"{type(error).__name__}: {error}" for error in self.errors}  # of a dead task, it is stored
         self.names |= {error.code for error in self.errors}  # a job stores why a section was left
         self.names |= {part for error in self.errors for part in _literals(error)}
+        self.names |= {word for error in self.errors for word in _members(error)}
         texts = {(one.where, one.text) for one in self.said}
         words = {word for _, text in texts for word in _words(text)}
         own = _own_words()
@@ -163,6 +164,13 @@ def _literals(error: SingletableError) -> Iterator[str]:
     for shown in (getattr(key, "shown", "") or "" for key in keys):
         for part in re.split(r"\{[^}]*\}| / ", shown):
             yield from (part, part.strip("#/- "))
+
+
+def _members(error: SingletableError) -> Iterator[str]:
+    """The words for the members of an enum that a plan refuses: declared, now or before."""
+    for difference in (one.difference for one in getattr(error, "counted", ())):
+        if difference.rule.startswith("enum."):
+            yield from _words(difference.what)
 
 
 def _causes_of(error: BaseException, seen: set[int]) -> Iterator[BaseException]:
