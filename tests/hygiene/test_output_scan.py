@@ -13,6 +13,7 @@ import pytest
 
 from singletable.errors import Corrupt, ShownKey
 from singletable.events import MessageFailed, ShardOpened
+from singletable.migrations import Counted, ModelDifference, PlanRefused
 from tests.support import output_scan
 from tests.support.output_scan import OutputScan
 from tools.distributions import ROOT
@@ -128,6 +129,14 @@ def test_what_a_run_keeps_of_itself_is_not_a_value() -> None:
     assert scan.leaks() == []
 
 
+@pytest.mark.parametrize(("rule", "leaks"), [("enum.lost", 0), ("key.changed", 1)])
+def test_an_enum_s_members_are_declared(rule: str, leaks: int) -> None:
+    scan, lost = scan_of(PUT), ModelDifference(rule, "Order.state", f"{SECRET} is gone")
+    scan.values = {SECRET}
+    scan.errors.append(PlanRefused(f"10 items: {lost}", counted=(Counted(lost, 10),)))
+    assert len(scan.leaks()) == leaks
+
+
 def test_an_attribute_s_name_may_be_said_and_a_map_s_may_not() -> None:
     scan = scan_of({"Item": {"nick": {"S": "nick"}, "a": {"M": {SECRET: {"S": SECRET}}}}})
     scan.hear(ShardOpened(consumer="c", shard=f"nick {SECRET}"))
@@ -153,8 +162,9 @@ def test_a_program_shows_what_was_asked_for_alone(
 
 def test_the_words_of_a_pattern_are_the_program_s() -> None:
     scan = scan_of(PUT)
-    scan.values.add("order")
+    scan.values |= {"order", "source/"}
     scan.errors.append(Corrupt("an item", key=ShownKey("Order.by_id order#{id} / order")))
+    scan.errors.append(Corrupt("an item", key=ShownKey("Source.by_key source/{id} / source")))
     assert scan.leaks() == []
 
 
@@ -182,6 +192,7 @@ def put(db):
 def test_says_nothing():
     with connect("local") as db:
         put(db)
+        assert db.port.events.listens
 
 def test_tells_a_key():
     with connect("local") as db:

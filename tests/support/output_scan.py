@@ -163,7 +163,7 @@ def _literals(error: SingletableError) -> Iterator[str]:
     keys = [error.key, *(getattr(failure, "key", None) for failure in getattr(error, "failures", ()))]
     for shown in (getattr(key, "shown", "") or "" for key in keys):
         for part in re.split(r"\{[^}]*\}| / ", shown):
-            yield from (part, part.strip("#/- "))
+            yield from (part, part.strip("#/- "), part.partition(" ")[2])  # behind the pattern's name
 
 
 def _members(error: SingletableError) -> Iterator[str]:
