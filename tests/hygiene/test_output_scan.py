@@ -110,6 +110,19 @@ def test_a_chain_of_causes_that_is_a_circle_ends() -> None:
     assert [leak.partition(": ")[0] for leak in scan.leaks()] == ["OSError, the cause of Corrupt"]
 
 
+def test_an_error_that_is_made_while_another_is_told_is_not_waited_for() -> None:
+    scan = scan_of(PUT)
+
+    class Told(Corrupt):
+        def summary(self) -> str:
+            assert len(scan.errors) < 10
+            scan.errors.append(Told("an item"))
+            return super().summary()
+
+    scan.errors.append(Told("an item"))
+    assert scan.leaks() == []
+
+
 @pytest.mark.parametrize(
     "value",
     ["shardId-00000001-orders", "erase Order.by_id", "fill-6qb3b7ti", "job plan-t3imagri", "0f" * 32],

@@ -137,16 +137,17 @@ class OutputScan:
             for request in Path(into).read_bytes().splitlines():
                 self.note_request(request)
             Path(into).write_bytes(b"")
+        errors = tuple(self.errors)  # to tell one may make others, which nobody is told
         seen: set[int] = set()
-        for error in self.errors:
+        for error in errors:
             parts = (error, error.summary(), error.what, error.hint, error.table, error.attribute, error.operation)
             self.say(type(error).__name__, *parts, error.args, *getattr(error, "__notes__", ()))
             for cause in _causes_of(error, seen):
                 self.say(f"{type(cause).__name__}, the cause of {type(error).__name__}", cause, cause.args)
-        self.names |= {f"{type(error).__name__}: {error}" for error in self.errors}  # of a dead task, it is stored
-        self.names |= {error.code for error in self.errors}  # a job stores why a section was left
-        self.names |= {part for error in self.errors for part in _literals(error)}
-        self.names |= {word for error in self.errors for word in _members(error)}
+        self.names |= {f"{type(error).__name__}: {error}" for error in errors}  # of a dead task, it is stored
+        self.names |= {error.code for error in errors}  # a job stores why a section was left
+        self.names |= {part for error in errors for part in _literals(error)}
+        self.names |= {word for error in errors for word in _members(error)}
         texts = {(one.where, one.text) for one in self.said}
         words = {word for _, text in texts for word in _words(text)}
         own = _own_words()
