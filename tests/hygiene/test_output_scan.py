@@ -115,12 +115,13 @@ def test_an_error_that_is_made_while_another_is_told_is_not_waited_for() -> None
 
     class Told(Corrupt):
         def summary(self) -> str:
-            assert len(scan.errors) < 10
-            scan.errors.append(Told("an item"))
+            if len(scan.errors) < 100:
+                scan.errors.append(Told("an item"))
             return super().summary()
 
     scan.errors.append(Told("an item"))
     assert scan.leaks() == []
+    assert len(scan.errors) < 10
 
 
 @pytest.mark.parametrize(

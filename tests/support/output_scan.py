@@ -96,8 +96,6 @@ class OutputScan:
     """Of tables, indexes and attributes: they may be said."""
     said: list[Said] = field(default_factory=list[Said])
     errors: list[SingletableError] = field(default_factory=list[SingletableError])
-    rests: bool = False
-    """Whether the test looks at what a scan changes: whether anybody listens."""
 
     def forget(self) -> None:
         for kept in (self.values, self.names, self.said, self.errors):

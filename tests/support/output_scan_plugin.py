@@ -79,7 +79,7 @@ class ScanPlugin:
 
         def listen_to_all(self: Listeners, *args: Any, **options: Any) -> None:
             listen(self, *args, **options)
-            self.listens = self.listens or not scan.rests
+            self.listens = True
 
         def begin_noted(self: SingletableError, *args: Any, **options: Any) -> None:
             begin(self, *args, **options)
@@ -112,10 +112,14 @@ class ScanPlugin:
         for kind, name, function in vars_of:
             setattr(kind, name, _as_of(function, getattr(kind, "__module__", kind.__name__)))
 
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        for item in items:
+            if item.get_closest_marker("unscanned") is not None:
+                item.add_marker(pytest.mark.skip("it measures what a scan changes"))
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> Any:
+    def pytest_runtest_setup(self) -> Any:
         self.scan.forget()
-        self.scan.rests = item.get_closest_marker("unscanned") is not None
         into = Path(self.folder.name, f"{os.getpid()}.jsonl")  # each worker has its own
         into.write_bytes(b"")
         os.environ[INTO] = str(into)

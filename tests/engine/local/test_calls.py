@@ -56,6 +56,7 @@ def calls_of(action: Callable[[], Any]) -> int:
     return calls
 
 
+@pytest.mark.unscanned
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_calls_no_more_functions_than_it_needs(verb: str) -> None:
     with connect("local") as db:
