@@ -179,9 +179,9 @@ class BoardPage:
         self.shape(id).focus()
 
     def deselect(self) -> None:
-        """So that comments are about the whole board."""
-        if self.page.locator(".shape.selected").count():
-            self.page.locator(".shape.selected").focus()
+        """So that comments are about the whole board. Another browser may delete the shape at any moment."""
+        focus = "() => { const it = document.querySelector('.shape.selected'); it?.focus(); return it !== null }"
+        if self.page.evaluate(focus):
             self.page.keyboard.press("Escape")
 
     def undo(self) -> bool:
