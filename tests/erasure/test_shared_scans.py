@@ -83,12 +83,13 @@ def test_others_do_the_scans(db: Database, remaining: Any) -> None:
 
 
 def test_a_job_shows_nothing_of_the_subject(db: Database) -> None:
-    shown = list[str]()
+    shown, ids = list[str](), list[str]()
 
     def look(job: JobStatus) -> None:
         jobs = Jobs(db, shop)
         done = jobs.run(job.id)
-        shown.extend(map(repr, (job, done, jobs.all())))
+        ids.append(job.id)
+        shown.extend(repr(each).replace(job.id, "") for each in (job, done, jobs.all()))
         assert (job.options, done.options) == ({}, {})
         assert [line["type"] for line in jobs.lines(job.id)]
 
@@ -96,8 +97,7 @@ def test_a_job_shows_nothing_of_the_subject(db: Database) -> None:
         Erasure(db, shop).plan(ADA, shared=SharedScans(tell=look))
     assert shown
     assert "ada" not in "".join(shown)
-    ids = [text.partition("id='")[2].partition("'")[0] for text in shown[::3]]
-    assert len({*ids}) == len(ids) == 2 * len(ids) // 2
+    assert len({*ids}) == len(ids) >= 2
 
 
 @strides(25)

@@ -152,7 +152,8 @@ class UpdateWrite(Write):
         if len(expected) > 1:
             raise InvalidRequest("two versions are expected of the same item", key=self.key, operation="transaction")
         changed = {str(one.path) for one in self.updates}
-        for name in (name for name in map(str, (one.path for one in update.updates)) if name in changed):
+        name = next((str(one.path) for one in update.updates if str(one.path) in changed), None)
+        if name is not None:
             raise InvalidRequest(
                 f"operations {self.number} and {update.number} both change {name} of one item",
                 key=self.key,
