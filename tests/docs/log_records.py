@@ -13,7 +13,8 @@ _HEAD = """# Log records
 
 The records that the library's log makes of its [events](../how-to/watch.md). The name of an event is the attribute
 `singletable_event` of a record, each field an attribute that begins with `singletable_`. `singletable_left_out` is the
-number of records of the same cause since the last one. A record at ERROR has the traceback of its error.
+number of records of the same cause since the last one. A record at ERROR has the traceback of its error, and so
+has one of `AnswerRefused` and `MessageFailed`, which no other record tells.
 `python -m tests.docs.log_records` writes this page.
 
 | event | logger | levels | when | fields |

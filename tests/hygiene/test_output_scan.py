@@ -83,7 +83,8 @@ def test_names_and_the_library_s_own_items_are_no_values() -> None:
     scan.note_request(json.dumps({"TableName": "orders-leases", "Key": {"pk": {"S": SECRET}}}).encode())
     scan.note_request(json.dumps({"RequestItems": {"orders-leases": {"Keys": [{"pk": {"S": SECRET}}]}}}).encode())
     scan.hear(ShardOpened(consumer="orders-of-all", shard=f"an-order-type {SECRET}"))
-    scan.hear(MessageFailed(queue="q", error=ValueError(SECRET)))  # the application's words: its class alone is told
+    failed = MessageFailed(queue="q", error=ValueError(SECRET), message="m1", attempt=1)
+    scan.hear(failed)  # the application's words: its class alone is told
     assert scan.leaks() == []
 
 

@@ -100,7 +100,7 @@ MADE = [
     Inserted(**CHANGE, new=secret()),
     Modified(**CHANGE, old=secret(), new=secret()),
     Mutation.of("rename", {"to": TEXT}).by("client", 1, principal=ID),
-    MessageFailed(queue="orders", error=ValueError(TEXT)),
+    MessageFailed(queue="orders", error=ValueError(TEXT), message="m1", attempt=1),
     ExportOptions(personal=False, mask_key=BYTES * 2),
     CopyOptions(mask_key=BYTES * 2),
     Round({"pk": {"S": ID}}, is_over=True, lines=[{"key": ID}]),

@@ -72,12 +72,16 @@ async def test_typed_messages_are_sent_and_handled_once(shell: Shell, make_queue
     assert await left_in(shell, queue) == 0
 
 
-async def test_what_fails_comes_back(shell: Shell, make_queue: MakeQueue) -> None:
+async def test_what_fails_comes_back(shell: Shell, make_queue: MakeQueue, caplog: pytest.LogCaptureFixture) -> None:
     queue = await make_queue(Order)
     await shell.run(send(shell.port, queue, [Outgoing(Order("a", 1)), Outgoing(Order("b", 2))]))
     consumed = Consumed(2, fails=lambda message: message.body.id == "a" and message.receives == 1)
     await run(shell, queue, consumed)
     assert [order.id for order in consumed.bodies] == ["b", "a"]
+    (failed,) = [record for record in caplog.records if record.name == "singletable.queues"]
+    assert f"of queue {queue.name}: try 1 failed with ValueError. It is received again" in failed.getMessage()
+    assert failed.exc_info is not None, "no other record has it"
+    assert str(failed.exc_info[1]) == "told to"
 
 
 async def test_a_group_stays_in_order_and_stops_at_a_failure(shell: Shell, make_queue: MakeQueue) -> None:
@@ -232,6 +236,20 @@ async def test_of_a_lambda_event_the_failed_ones_are_given_back(shell: Shell) ->
     records = [record(n, str(n)) for n in range(5)] + [record(5, "not a number")]
     assert await failures(shell, Queue("q", int), records, handle) == ["id-2", "id-3", "id-5"]
     assert await failures(shell, Queue("q", int), records[:2], handle) == []
+
+
+async def test_a_failure_in_lambda_is_told_with_its_message_and_its_line(
+    shell: Shell, caplog: pytest.LogCaptureFixture
+) -> None:
+    def handle(message: Message[int]) -> None:
+        raise ValueError
+
+    records = [record(n, str(n)) for n in range(3)]
+    records[0]["attributes"]["ApproximateReceiveCount"] = "4"
+    await failures(shell, Queue("q", int), records, handle)
+    (told,) = [record for record in caplog.records if record.name == "singletable.queues"]
+    assert told.getMessage().startswith("message id-0 of queue q: try 4 failed with ValueError. ")
+    assert told.exc_info is not None, "no other record has it"
 
 
 async def test_of_a_fifo_event_all_that_follows_in_the_group_is_given_back(shell: Shell) -> None:

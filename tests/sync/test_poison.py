@@ -122,7 +122,7 @@ async def test_who_could_not_be_asked_is_said(world: World) -> None:
     assert raised.value.hint == "The mutation was neither applied nor rejected; it stays in the inbox."
 
 
-async def test_an_authorise_that_breaks_says_no(world: World) -> None:
+async def test_an_authorise_that_breaks_says_no(world: World, caplog: pytest.LogCaptureFixture) -> None:
     broken = Broken(world.db, world.documents.context.store)
     broken.failing = KeyError("an argument that it expected")
     ada = Client("ga", "ca")
@@ -130,6 +130,8 @@ async def test_an_authorise_that_breaks_says_no(world: World) -> None:
     await broken.push(ada)
     await broken.pull(ada)
     assert (ada.pending, ada.base["project"]["name"]) == ([], "")
+    told = [record for record in caplog.records if record.name == "singletable.sync"]
+    assert [record.exc_info and record.exc_info[1] for record in told] == [broken.failing], "no other record has it"
 
 
 @pytest.mark.parametrize("kind", ["plain", "async"])

@@ -23,6 +23,8 @@ class Event(Struct, frozen=True, kw_only=True):
     logger: ClassVar[str] = "singletable"
     levels: ClassVar[tuple[str, ...]] = ("DEBUG",)
     """The levels that an event of the class may have."""
+    shows_traceback: ClassVar[bool] = False
+    """Whether its record has the traceback of its error below ERROR too: no other record has it."""
 
     def __repr__(self) -> str:
         """With an error as `described` tells it: a listener may print events."""

@@ -43,7 +43,7 @@ class EventLog:
         error = getattr(event, "error", None)
         if error is not None:  # its text is the application's, and may quote values
             fields["singletable_error"] = type(error).__qualname__
-        _write(logger, level, text, extra=fields, exc_info=error if level >= ERROR else None)
+        _write(logger, level, text, extra=fields, exc_info=error if level >= ERROR or event.shows_traceback else None)
 
     def show_failure(self, listener: object, where: str, error: Exception) -> None:
         """Show what a listener raised, and where: at an event, or in a method of its own."""

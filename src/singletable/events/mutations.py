@@ -69,6 +69,7 @@ class AnswerRefused(Problem, frozen=True, kw_only=True):
     """A function of the application failed while a client's request was decided, which counts as a refusal."""
 
     logger: ClassVar[str] = "singletable.sync"
+    shows_traceback: ClassVar[bool] = True
 
     function: str
     """`authorise`, or `view` for a view's predicate."""

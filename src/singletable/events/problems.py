@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from datetime import datetime
 from typing import ClassVar
 
@@ -85,13 +86,25 @@ class MessageFailed(Problem, frozen=True, kw_only=True):
     """A handler of a queue's message failed: the message is received again, or goes where the queue puts dead ones."""
 
     logger: ClassVar[str] = "singletable.queues"
+    shows_traceback: ClassVar[bool] = True
 
     queue: str
     error: BaseException
+    message: str
+    """Its id, which the queue gave it."""
+    attempt: int
+    """How often it was received, this time among them."""
 
     @property
     def text(self) -> str:
-        return f"a message of queue {self.queue} was not handled: {described(self.error)}"
+        return (
+            f"message {self.message} of queue {self.queue}: try {self.attempt} failed with {described(self.error)}. It "
+            "is received again, until the queue's redrive policy moves it to its dead-letter queue"
+        )
+
+    @property
+    def cause(self) -> Hashable:
+        return self.queue, type(self.error)
 
 
 class MessageDropped(Problem, frozen=True, kw_only=True):

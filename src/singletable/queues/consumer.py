@@ -26,7 +26,7 @@ from singletable.operations import (
     ReceiveMessage,
 )
 from singletable.queues.message_context import CONTEXT_ATTRIBUTES, contexts_of, contexts_of_record
-from singletable.queues.queue import Message, Queue, message_of, message_of_record
+from singletable.queues.queue import Message, Queue, message_of, message_of_record, receives_in
 
 T = TypeVar("T")
 
@@ -126,7 +126,7 @@ class _Consumer(Generic[T]):
             self.kernel.trouble.fail()
             self.kernel.note("the message is received again", error)
         else:
-            self.port.events.emit(MessageFailed(queue=self.queue.name, error=error))
+            _tell(self.port, self.queue, received.message_id, received.attributes, error)
         return False
 
     async def _give_back(self, receipt: str, seconds: float) -> None:
@@ -201,7 +201,7 @@ async def partial_failures(
         make = partial(message_of_record, queue, record)
         error = await handled(port, queue, handle, make, contexts_of_record(record))
         if error is not None and not isinstance(error, RetryLater):
-            port.events.emit(MessageFailed(queue=queue.name, error=error))
+            _tell(port, queue, record["messageId"], record.get("attributes", {}), error)
         return error is None
 
     async def run(records: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -232,6 +232,10 @@ async def handled(
             error = unreadable
         work.error = error
     return error
+
+
+def _tell(port: Port, queue: Queue[Any], id: str, attributes: Mapping[str, str], error: BaseException) -> None:
+    port.events.emit(MessageFailed(queue=queue.name, error=error, message=id, attempt=receives_in(attributes)))
 
 
 def _attempt(handle: Handle[T], message: Message[T]) -> Callable[[], Any]:

@@ -116,5 +116,9 @@ def message_of_record(queue: Queue[T], record: Mapping[str, Any]) -> Message[T]:
 
 def _message(queue: Queue[T], id: str, body: str, receipt: str, attributes: Mapping[str, str]) -> Message[T]:
     group = attributes.get("MessageGroupId", "") if queue.is_fifo else ""
-    receives = int(attributes.get("ApproximateReceiveCount", "1"))
-    return Message(id, queue.body_of(body), receipt, group, receives)
+    return Message(id, queue.body_of(body), receipt, group, receives_in(attributes))
+
+
+def receives_in(attributes: Mapping[str, str]) -> int:
+    """How often a message was received, this time among them."""
+    return int(attributes.get("ApproximateReceiveCount", "1"))
