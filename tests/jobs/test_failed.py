@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from singletable.jobs.states import JobEvent
 from singletable.jobs.store import JobStore
 from singletable.jobs.work import Round
 from singletable.layers import checks_of
+from singletable.reports.stats_job import StatsWork
 from tests.jobs.people import is_filled, put_people
 from tests.jobs.test_jobs import stopped_after
 from tests.migrations import models as new_module
@@ -208,3 +210,85 @@ def test_the_command_says_what_to_do(tmp_path: Path) -> None:
     assert "Ada" not in ran.output
     assert run("resume", f"{new_module.__name__}:new", job.id).exit_code == 0
     assert run("run", f"{new_module.__name__}:new", job.id).exit_code == 0
+
+
+@pytest.mark.parametrize(("caller", "call"), [("progress", 1), ("stop", 2)])
+def test_an_error_of_the_caller_is_no_failure(
+    db: Database, monkeypatch: pytest.MonkeyPatch, caller: str, call: int
+) -> None:
+    """Of the function that shows the progress, after a round, and of the one that stops: the section is sound."""
+    monkeypatch.setattr(StatsWork, "page", 50)
+    jobs, store = Jobs(db, new), JobStore(db.port, new)
+    job = jobs.begin("stats", sections=1)  # whose rounds are kept together: none is kept before the error
+    for _ in range(4):
+        goes_well = iter([False] * (call - 1))
+
+        def raise_at_last(*_: Any, answers: Iterator[bool] = goes_well) -> bool:
+            for answer in answers:
+                return answer
+            raise ValueError("of Ada")
+
+        given: dict[str, Any] = {caller: raise_at_last}
+        with pytest.raises(ValueError, match="of Ada"):
+            jobs.run(job.id, at_once=1, **given)
+        (part,) = db.run(store.parts(job.id, [0])).values()
+        assert (part.owner, part.failures, part.trouble, jobs.show(job.id).state) == ("", 0, "", "running")
+    assert jobs.run(job.id).state == "ended"
+
+
+@pytest.mark.parametrize("kind", [ImportError, OSError])
+def test_what_a_process_lacks_is_no_failure(
+    db: Database, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+) -> None:
+    jobs = Jobs(db, new)
+    job = jobs.begin("fill", sections=1)
+    fail_at(monkeypatch, 0, kind("the disk of Ada"))
+    fail(jobs, job.id, 4, kind)
+    assert jobs.show(job.id).state == "running"
+
+
+def test_it_fails_also_where_it_is_paused_at_that_moment(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state was read before: a pause that came in between changes nothing."""
+    jobs = Jobs(db, new)
+    job = jobs.begin("fill", sections=1)
+    fail_at(monkeypatch, 0, ValueError("the name of Ada"))
+    fail(jobs, job.id, 2)
+    change, pauses = JobStore.change, ["a pause"]
+
+    async def late(store: JobStore, stored: Any, event: JobEvent, **values: Any) -> Any:
+        if event is JobEvent.FAIL and pauses:
+            pauses.clear()
+            assert await change(store, stored, JobEvent.PAUSE, why="paused") is not None
+        return await change(store, stored, event, **values)
+
+    monkeypatch.setattr(JobStore, "change", late)
+    fail(jobs, job.id, 1)
+    assert (pauses, jobs.show(job.id).state) == ([], "failed")
+
+
+@pytest.mark.parametrize("state", ["paused", "failed"])
+def test_the_time_of_one_that_a_late_worker_ends_stood_still(
+    db: Database, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    """It ran for ten seconds, then its end was under way, and took an hour."""
+    jobs, store, at = Jobs(db, new), JobStore(db.port, new), db.port.now()
+    monkeypatch.setattr(db.port, "now", lambda: at)
+    job = jobs.begin("fill", sections=1)
+
+    async def end(self: FillWork, *args: Any) -> Any:
+        nonlocal at
+        at += 10
+        stored = await store.read(job.id)
+        assert stored is not None
+        event = JobEvent.PAUSE if state == "paused" else JobEvent.FAIL
+        assert await store.change(stored, event, why="so it is") is not None
+        assert jobs.show(job.id).state == state
+        at += 3600
+        return await END(self, *args)
+
+    monkeypatch.setattr(FillWork, "end", end)
+    done = jobs.run(job.id, at_once=1)
+    assert (done.state, done.why, done.seconds) == ("ended", "", 10.0)
+    ended = db.run(store.read(job.id))
+    assert ended is not None
+    assert (ended.paused_at, ended.paused_seconds) == (None, 3600.0)

@@ -177,6 +177,39 @@ def test_one_whose_owner_lives_is_not_taken(db: Database, monkeypatch: pytest.Mo
     assert not db.run(store.beat(owned, beats + 1))
 
 
+@pytest.mark.parametrize("is_paused", [False, True])
+def test_one_without_a_section_looks_more_rarely_after_some_seconds(
+    db: Database, monkeypatch: pytest.MonkeyPatch, is_paused: bool
+) -> None:
+    """At sections that others have, and at the job: each second, then every three."""
+    now, beats, units = 0.0, 0, dict[int, float]()
+    monkeypatch.setattr(db.port, "monotonic", lambda: now)
+    jobs, store = Jobs(db, new), JobStore(db.port, new)
+    job: Any = db.run(store.read(jobs.begin("fill", sections=3).id))
+    owned: list[Any] = [db.run(store.take(job.job, section, None, "another")) for section in range(3)]
+    if is_paused:
+        jobs.pause(job.job)
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now, beats
+        now, beats = now + seconds, beats + 1
+        if beats % 20 == 0:
+            for part in owned:
+                assert await store.beat(part, beats)
+
+    monkeypatch.setattr(db.port, "sleep", sleep)
+    work = kind_named("fill").work(place_of(db), None)
+    worker = JobWorker(db.port, new, work, store, job, UNGATED, WorkerOptions(), lambda: False)
+    with db.meter() as meter:
+        while now < 100:
+            assert db.run(worker._step())
+            units[int(now)] = meter.read_units
+    each = 1 if is_paused else 4  # the job, and three sections
+    first, last = units[8] - units[3], units[98] - units[38]
+    assert 4 * each <= first <= 6 * each
+    assert 17 * each <= last <= 21 * each
+
+
 # --- other programs ---------------------------------------------------------------------------------------------------
 def test_a_program_with_other_classes_refuses_it(db: Database) -> None:
     job = Jobs(db, new).begin("fill", sections=2)

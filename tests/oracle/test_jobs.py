@@ -121,6 +121,14 @@ def test_what_is_left_of_a_job_is_deleted(db: Database) -> None:
     assert Jobs(db, app).all()[0].state == "ended"
 
 
+def test_who_works_at_the_end_works_on_it(db: Database) -> None:
+    """The end of a copy is a check of the target: it may take more than a day."""
+    store, running = JobStore(db.port, app), job(db, "running").job
+    idle(db)
+    assert db.run(store.take(running, 2, None, "a worker")) is not None
+    assert check(db) == []
+
+
 def test_the_command_finds_it_without_being_told(db: Database) -> None:
     """The layer is found by itself: a program that has never imported it has its findings too."""
     idle(db)

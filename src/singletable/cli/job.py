@@ -61,9 +61,9 @@ def run(
         with session_of(ctx).at(source).connect_to_read() if source else nullcontext() as read:
             jobs = Jobs(db, jobs.table, source=read, mask_key=mask_key())
             status = _work_on(jobs, id, at_once=at_once, lease_seconds=lease, as_json=as_json)
-    _tell(jobs.table, status, as_json=as_json)
+    tell(jobs.table, status, as_json=as_json)
     cost.print()
-    _exit_unended(ctx, [status])
+    exit_unended(ctx, [status])
 
 
 @job.command("list")
@@ -98,7 +98,7 @@ def show(ctx: click.Context, module: str, id: str, as_json: bool, lines: bool, p
             for line in _lines(jobs, jobs.show(id), personal=personal):
                 click.echo(output.json_text(line))
         else:
-            _tell(jobs.table, jobs.show(id), as_json=as_json, personal=personal)
+            tell(jobs.table, jobs.show(id), as_json=as_json, personal=personal)
     cost.print()
 
 
@@ -172,12 +172,12 @@ def run_as_job(
         for table in tables:
             jobs = Jobs(db, table, source=source, mask_key=mask_key())
             status = begin_and_work(jobs, kind, given, options, as_json=as_json)
-            _tell(table, status, as_json=as_json, personal=personal)
+            tell(table, status, as_json=as_json, personal=personal)
             for line in () if as_json or kind in _TELLS_NOTHING else _lines(jobs, status, personal=personal):
                 click.echo(output.json_text(line))
             statuses.append(status)
     cost.print()
-    _exit_unended(ctx, statuses)
+    exit_unended(ctx, statuses)
     if any(status.result and status.result.get("found") for status in statuses):
         ctx.exit(1)
     return statuses
@@ -192,13 +192,8 @@ def begin_and_work(
     return _work_on(jobs, begun.id, as_json=as_json)
 
 
-def exit_unended(ctx: click.Context, jobs: Jobs, status: JobStatus, *, as_json: bool) -> None:
-    """End a command whose job has not ended."""
-    _tell(jobs.table, status, as_json=as_json)
-    _exit_unended(ctx, [status])
-
-
-def _exit_unended(ctx: click.Context, statuses: Sequence[JobStatus]) -> None:
+def exit_unended(ctx: click.Context, statuses: Sequence[JobStatus]) -> None:
+    """End a command where a job has not ended."""
     states = {status.state for status in statuses}
     if states - {"ended"}:
         ctx.exit(_FAILED if states <= {"ended", "failed"} else _STOPPED)
@@ -226,7 +221,7 @@ def _change(ctx: click.Context, module: str, id: str, verb: Callable[[Jobs], Job
     with session_of(ctx).connect_to_read() as db, output.MeteredBlock(db) as cost:
         jobs = _jobs_with(db, module, id)
         status = verb(jobs)
-    _tell(jobs.table, status, as_json=as_json)
+    tell(jobs.table, status, as_json=as_json)
     cost.print()
 
 
@@ -292,7 +287,8 @@ def _result(table: Table, status: JobStatus, *, personal: bool) -> dict[str, Any
     return result
 
 
-def _tell(table: Table, status: JobStatus, *, as_json: bool, personal: bool = False) -> None:
+def tell(table: Table, status: JobStatus, *, as_json: bool, personal: bool = False) -> None:
+    """Print a job."""
     if as_json:
         output.print_json(_facts(table, status, personal=personal))
         return

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from rich.status import Status
 
 from singletable.cli import output
-from singletable.cli.job import begin_and_work, exit_unended, is_job
+from singletable.cli.job import begin_and_work, exit_unended, is_job, tell
 from singletable.cli.lookup import module_of, tables_of, tables_to_make
 from singletable.cli.session import export_named, options_anywhere, rate_of, session_of
 from singletable.cli.stats import confirm_cost
@@ -177,7 +177,8 @@ def _counted_by_job(
     jobs, bounds = Jobs(db, table), {**options, "rate": None}  # --rate is that of the apply, whose time is shown
     status = begin_and_work(jobs, "plan", {"accept": accept}, bounds, as_json=as_json)
     if status.state != "ended":
-        exit_unended(ctx, jobs, status, as_json=as_json)
+        tell(table, status, as_json=as_json)
+    exit_unended(ctx, [status])
     return status.id
 
 

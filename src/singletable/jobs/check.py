@@ -93,7 +93,7 @@ class JobCheck(ItemCheck):
             return [finding_in(job, "job.failed", f"it has failed: {job.why}")]
         parts = await self._parts(port, job)
         if state is JobState.ENDED:
-            left = job.sections - sum(part.is_over for part in parts)
+            left = job.sections - sum(part.is_over for part in parts if part.section < job.sections)
             what = f"it has ended, and {left} of its sections are not over"
             return [finding_in(job, "job.unfinished", what)] if left else []
         last = max([job.begun_at, *(part.beat_at for part in parts if part.beat_at is not None)])
@@ -102,8 +102,8 @@ class JobCheck(ItemCheck):
         return [finding_in(job, "job.idle", what)] if is_idle else []
 
     async def _parts(self, port: Port, job: Any) -> list[Any]:
-        """The sections of a job that were begun. A request for each hundred."""
+        """The sections of a job that were begun, its end as the last. A request for each hundred."""
         model = model_of(self.part)
-        keys = (self.part.by_section(job.job, section) for section in range(job.sections))
+        keys = (self.part.by_section(job.job, section) for section in range(job.sections + 1))
         items = await items_at(port, model.table, [(key.partition, key.low) for key in keys])
         return [model.load(item) for item in items.values()]

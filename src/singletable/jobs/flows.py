@@ -256,19 +256,9 @@ async def _change(port: Port, table: Table, job_id: str, event: JobEvent, why: s
                 raise _refused(f"{job_id} is {job.state}", "has ended", store, "Begin another one.")
             if not given:
                 return await _status(store, table, job)
-        values = given | _times(job, event, instant(port.now()))
-        if await store.change(job, event, why=why, **values) is not None:
+        if await store.change(job, event, why=why, **given) is not None:
             return await show(port, table, job_id)
         await race.lost()
-
-
-def _times(job: JobItem, event: JobEvent, now: datetime) -> dict[str, Any]:
-    """The times of a job after an event."""
-    if event is JobEvent.PAUSE:
-        return {"paused_at": job.paused_at or now}
-    since = job.paused_at or now
-    over = {"paused_at": None, "paused_seconds": job.paused_seconds + max(0.0, (now - since).total_seconds())}
-    return over | ({"ended_at": now} if event is JobEvent.CANCEL else {})
 
 
 async def _status(store: JobStore, table: Table, job: JobItem) -> JobStatus:

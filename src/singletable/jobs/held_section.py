@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from singletable.flow import Meter, Tenure
+from singletable.jobs.held_port import SectionLost
 from singletable.jobs.items import JobPart
 from singletable.jobs.work import Round
 
@@ -24,6 +27,19 @@ class HeldSection(Tenure):
     read_units: float = 0.0
     """Units that these rounds took."""
     write_units: float = 0.0
+    error: Exception | None = None
+    """The error at which its work ended."""
+
+    @contextmanager
+    def noting_errors(self) -> Generator[None]:
+        """Note an error of the section's own work."""
+        try:
+            yield
+        except SectionLost:
+            raise
+        except Exception as error:
+            self.error = error
+            raise
 
     @property
     def position(self) -> Any:

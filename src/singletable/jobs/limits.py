@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from singletable.errors import PASSING
 from singletable.expressions import attr
-from singletable.flow import Consumed, ForkSafeLock, Meter, Port, Race, at_rate, instant
+from singletable.flow import Consumed, ForkSafeLock, Meter, Port, Race, at_rate
 from singletable.foundation import Table
 from singletable.jobs.items import JobItem
 from singletable.jobs.states import JobEvent, JobState
@@ -155,7 +155,7 @@ class JobLimits:
             units = min(cap - granted, max(least, min(self._need(kind) * most, cap / _GRANTS)))
             if units < least:
                 why = f"{cap:g} {kind} units are used or needed, the most that it may take"
-                await self.store.change(job, JobEvent.PAUSE, why=why, paused_at=instant(self.port.now()))
+                await self.store.change(job, JobEvent.PAUSE, why=why)
                 return False
             same = attr(getattr(self.store.job, name)) == granted
             if await self.store.set(job, same, granted_to=self.port.token(), **{name: granted + units}) is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -86,9 +87,10 @@ class JobStore:
         return job
 
     async def change(self, job: JobItem, event: JobEvent, **values: Any) -> JobItem | None:
-        """Change the state of a job; None if it is another by now."""
-        after = JOB_TRANSITIONS.after(JobState(job.state), event).value
-        return await self.set(job, attr(self.job.state) == job.state, state=after, **values)
+        """Change the state of a job, and its times; None if it is another by now."""
+        after = JOB_TRANSITIONS.after(JobState(job.state), event)
+        same = (attr(self.job.state) == job.state) & (attr(self.job.paused_seconds) == job.paused_seconds)
+        return await self.set(job, same, state=after.value, **_times(job, after, instant(self.port.now())), **values)
 
     async def set(self, job: JobItem, where: Condition, **values: Any) -> JobItem | None:
         """Set attributes of a job under a condition; None if that does not hold."""
@@ -299,6 +301,15 @@ def _has_states(kind: str) -> bool:
 
 async def _read(key: Any, port: Port) -> Any:
     return await flows.get(port, key)
+
+
+def _times(job: JobItem, after: JobState, now: datetime) -> dict[str, Any]:
+    """The times of a job that comes to a state: while it is paused, or has failed, its time stands still."""
+    if after in (JobState.PAUSED, JobState.FAILED):
+        return {"paused_at": job.paused_at or now}
+    paused = 0.0 if job.paused_at is None else max(0.0, (now - job.paused_at).total_seconds())
+    over = {"paused_at": None, "paused_seconds": job.paused_seconds + paused}
+    return over | ({"ended_at": now} if after.is_final else {})
 
 
 def _state_of(part: JobPart) -> LeaseState:

@@ -10,8 +10,9 @@ Any number of processes do this at the same time. One that is killed loses the r
 does it again. One that stood still for longer than its lease sends nothing more for that section (`held_port`), and
 keeps nothing of it.
 
-A worker whose section raises ends with that error, and others take the section. A section that has raised three times
-in a row makes the job `failed`: its workers end, and a person resumes it, or cancels it.
+A worker whose section raises ends with that error, and others take the section. A section whose work has raised three
+times in a row makes the job `failed`: its workers end, and a person resumes it, or cancels it. An error of `progress`
+or `stop` is the caller's: it ends the worker, and says nothing of the section.
 
 Between two rounds a worker stops if it was asked to, and if the job is paused or cancelled, which it notices within
 `LOOK_SECONDS`. A hold of the table stops none: a person began the job there, and the target of a copy is held by it.
@@ -39,7 +40,6 @@ from singletable.flow import (
     Port,
     Stop,
     Trouble,
-    instant,
 )
 from singletable.foundation import Table
 from singletable.jobs.held_port import HeldPort, SectionLost
@@ -56,11 +56,12 @@ from singletable.jobs.worker_options import WorkerOptions
 LOOK_SECONDS: Final = 3.0
 """Between two looks at the job."""
 IDLE_SECONDS: Final = 1.0
-"""Between two looks at sections that others have, and at the job, where there is nothing to do."""
+"""Between two looks at sections that others have, and at the job, where there is nothing to do. A worker that has taken
+nothing for longer looks more rarely: after a tenth of that time, `LOOK_SECONDS` at most."""
 _SLICE_SECONDS: Final = 0.1
 MOST_FAILURES: Final = 3
 """How often the work of one section may raise, before a round of it is kept: then the job has failed."""
-OF_THE_PROCESS: Final = (*PASSING, Denied, NotConfigured, JobRefused, MemoryError, OSError)
+OF_THE_PROCESS: Final = (*PASSING, Denied, NotConfigured, JobRefused, MemoryError, OSError, ImportError)
 """Errors that another process may not have, or a later try, as of a full disk: a section does not fail by them."""
 
 Progress = Callable[[JobStatus], object]
@@ -98,6 +99,8 @@ class JobWorker:
     _told_at: float = float("-inf")
     _busy_at: float = field(init=False)
     """The time at which an idle slot saw it with a section last."""
+    _took_at: float = field(init=False)
+    """The time at which a slot took a section last."""
 
     def __post_init__(self) -> None:
         name = f"job {self.job.job}"
@@ -105,7 +108,7 @@ class JobWorker:
         self.work.at_rate = self.limits.at_rate
         self.kernel = Kernel(self.port, self.gate, self.stop, name, Trouble(self.port))
         self._seen = Observations[tuple[int, int, int]](self.options.lease_seconds)
-        self._busy_at = self.port.monotonic()
+        self._busy_at = self._took_at = self.port.monotonic()
         self._next = int(self.port.random() * self.job.sections)
 
     async def run(self) -> JobStatus:
@@ -150,8 +153,12 @@ class JobWorker:
         if most is not None and now - self._busy_at >= most:
             return False
         await self.port.sleep(_SLICE_SECONDS)
-        await self._read_job(IDLE_SECONDS)
+        await self._read_job(self._pause())
         return True
+
+    def _pause(self) -> float:
+        """The time between two looks of a slot without a section."""
+        return min(LOOK_SECONDS, max(IDLE_SECONDS, (self.port.monotonic() - self._took_at) / 10))
 
     # --- which section ------------------------------------------------------------------------------------------------
     async def _read_job(self, pause: float | None = None) -> None:
@@ -202,6 +209,7 @@ class JobWorker:
             )
             held = HeldSection(renewed_at=began, part=part, beats=part.beats, kept_at=began)
             self._held[number] = held
+            self._took_at = self.port.monotonic()
             return held
 
     async def _look(self) -> bool:
@@ -213,7 +221,7 @@ class JobWorker:
         try:
             if self._free:
                 return True
-            if self.port.monotonic() - self._looked_at < IDLE_SECONDS and not self._is_unseen():
+            if self.port.monotonic() - self._looked_at < self._pause() and not self._is_unseen():
                 return False
             await self._look_at(self._window())
             self._looked_at = self.port.monotonic()
@@ -271,27 +279,27 @@ class JobWorker:
     # --- one section --------------------------------------------------------------------------------------------------
     async def _do(self, held: HeldSection) -> None:
         """Round after round, until the section is over, or the worker has to leave it."""
-        error: Exception | None = None
         try:
-            await self._take_up(held)
+            with held.noting_errors():
+                await self._take_up(held)
             while not held.part.is_over and not held.is_lost and await self._goes_on():
-                if not await self._round(held):
+                with held.noting_errors():
+                    is_allowed = await self._round(held)
+                if not is_allowed:
                     break
                 await self._tell()
             if held.unkept is not None and not held.is_lost:
-                await self._keep(held)
+                with held.noting_errors():
+                    await self._keep(held)
         except SectionLost:
             held.is_lost = True
-        except Exception as raised:
-            error = raised
-            raise
         finally:
             self._held.pop(held.part.section, None)
             self.work.put_down(held.part.section)
             if held.is_lost:
                 self.port.events.emit(LeaseLost(worker=self.kernel.name, lease=f"section {held.part.section}"))
             elif not held.part.is_over:
-                await self._release(held.part, error)
+                await self._release(held.part, held.error)
 
     async def _take_up(self, held: HeldSection) -> None:
         """Give the work the section's state; delete what an owner before left."""
@@ -317,12 +325,11 @@ class JobWorker:
             self.kernel.note("a section was not released: it is free when its lease has expired", refused)
 
     async def _fail(self, part: JobPart) -> None:
-        job, now = await self.store.read(part.job), instant(self.port.now())
-        if job is None or JobState(job.state).ends_workers:
-            return
-        what = "its end" if part.section == job.sections else f"section {part.section}"
+        """End the work on the job. Where somebody changes it at the same moment, once more."""
+        what = "its end" if part.section == self.job.sections else f"section {part.section}"
         why = f"{what} failed {part.failures} times, the last time with {part.trouble}"
-        self.job = await self.store.change(job, JobEvent.FAIL, why=why, paused_at=job.paused_at or now) or job
+        while (job := await self.store.read(part.job)) is not None and not JobState(job.state).ends_workers:
+            self.job = await self.store.change(job, JobEvent.FAIL, why=why) or job
 
     async def _goes_on(self) -> bool:
         """Whether the next round may begin."""
@@ -396,10 +403,9 @@ class JobWorker:
         store = JobStore(port, self.table)
         with Meter() as cost:
             told = SectionLines(counts.counts, counts.seen, partial(store.told, parts), partial(store.states_of, parts))
-            result = await self.work.end(port, told)
+            text = msgspec.json.encode(await self.work.end(port, told)).decode()
         while not JobState(self.job.state).is_final:
-            values = {"ended_at": instant(self.port.now()), "result": msgspec.json.encode(result).decode()}
-            ended = await self.store.change(self.job, JobEvent.END, why="", **values)
+            ended = await self.store.change(self.job, JobEvent.END, why="", result=text)
             self.job = ended or self._there(await self.store.read(self.job.job))
         held.add(Round(None, True), cost)
         await self._keep(held)
