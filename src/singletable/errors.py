@@ -278,12 +278,39 @@ class NotUnique(Conflict):
     code = "conflict.not-unique"
 
 
+class Failure(Struct, frozen=True):
+    """One operation that made a transaction fail. `number` counts from 1, in the caller's order."""
+
+    number: int
+    verb: str
+    error: SingletableError
+    """The error that the operation alone would have raised, with the stored item if it exists."""
+    key: Any = None
+    """The key of an entity, a `KeyOf`; None where the operation was raw."""
+    condition: str = ""
+    """The caller's condition, in words, without values."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Failure, (self.number, self.verb, self.error, carried(self.key), self.condition)
+
+    @property
+    def shown(self) -> str:
+        """The place of the failure, for developers."""
+        if self.key is None:
+            return self.verb
+        hashed = f", hash {self.error.key_hash}" if self.error.key_hash else ""
+        return f"{self.key.shown}{hashed}{f' where {self.condition}' if self.condition else ''}"
+
+    def __str__(self) -> str:
+        return f"operation {self.number}, {self.verb}: {self.error.what}"
+
+
 class TransactionCancelled(Conflict):
     """Nothing in the transaction was applied. `failures` lists the operations that failed, in the given order."""
 
     code = "conflict.transaction-cancelled"
 
-    def __init__(self, what: str, *, failures: tuple[Any, ...] = (), **where: Any) -> None:
+    def __init__(self, what: str, *, failures: tuple[Failure, ...] = (), **where: Any) -> None:
         super().__init__(what, **where)
         self.failures = failures
 

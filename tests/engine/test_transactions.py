@@ -22,10 +22,9 @@ from singletable import (
     attr,
     key_of,
 )
-from singletable.errors import TooLarge
+from singletable.errors import Failure, TooLarge
 from singletable.operations import TransactWriteItems
 from singletable.records import Transaction
-from singletable.records.commit import Failure
 from singletable.records.entity_writes import CreateWrite
 from singletable.records.flows import commit
 from singletable.records.send import send_alone

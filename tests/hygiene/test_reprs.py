@@ -41,7 +41,6 @@ NO_VALUES = {
     ("ModelDocument", "layers"): "their forms, as declared",
     ("Description", "raw"): "the service's description of a table",
     ("TaskFunction", "belongs_to"): "names of attributes",
-    ("Failure", "key"): "a KeyOf, which shows its pattern alone",
     ("ToolSettings", "blobs"): "a store of blobs",
     ("Every", "query"): "a query, which shows its pattern alone",
     ("ReadsAlso", "kind"): "a type",

@@ -15,6 +15,7 @@ from singletable import Entity, Key, Table, attr, key_of
 from singletable.errors import (
     AlreadyExists,
     ConditionFailed,
+    Failure,
     Incomplete,
     NotFound,
     SingletableError,
@@ -23,7 +24,6 @@ from singletable.errors import (
 from singletable.graph import link
 from singletable.migrations import ApplyRefused, PlanRefused
 from singletable.queues import RetryLater
-from singletable.records import Failure
 from singletable.schema import at_least
 from singletable.schema.models import model_of
 from singletable.streams import GapWarning
@@ -58,7 +58,7 @@ def test_every_error_comes_back_whole(kind: type[SingletableError]) -> None:
 def test_errors_with_more_come_back_whole() -> None:
     error = TransactionCancelled(
         "no",
-        failures=(Failure(2, "check", KEY, NotFound("nothing there", key=KEY), "User.age == ..."),),
+        failures=(Failure(2, "check", NotFound("nothing there", key=KEY), KEY, "User.age == ..."),),
         table="app",
     )
     found = again(error)
@@ -87,7 +87,7 @@ def test_what_can_not_go_leaves_the_error_whole() -> None:
 
     key = Local.by_id("1")
     failed = ConditionFailed("x", stored=Local(id="1"), key=key, table="local", condition="Local.id == ...")
-    error = TransactionCancelled("no", failures=(Failure(1, "put", key, failed),), key=key)
+    error = TransactionCancelled("no", failures=(Failure(1, "put", failed, key),), key=key)
     found = again(error)
     assert str(found) == str(error)
     assert found.key.shown == "Local.by_id local#{id} / local"

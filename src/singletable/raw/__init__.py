@@ -16,7 +16,7 @@ from singletable.late_names import late_names
 from singletable.raw.items import RawItem as RawItem
 from singletable.raw.queries import RawQuery as RawQuery
 from singletable.raw.raw import Raw as Raw, RawTransaction as RawTransaction
-from singletable.raw.writes import RawFailure as RawFailure, RawWrites as RawWrites
+from singletable.raw.writes import RawWrites as RawWrites
 
 if TYPE_CHECKING:
     from singletable.raw.raw_async import AsyncRaw as AsyncRaw, AsyncRawTransaction as AsyncRawTransaction

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from singletable.errors import (
     ConditionFailed,
+    Failure,
     InvalidRequest,
     OutcomeUnknown,
     SingletableError,
@@ -34,23 +35,6 @@ from singletable.operations import (
 from singletable.raw.items import NONE, PLAIN, RawItem, RawTable, condition, stored
 
 T = TypeVar("T")
-
-
-class RawFailure(Struct, frozen=True):
-    """One write that made a transaction fail. `number` counts from 1."""
-
-    number: int
-    verb: str
-    error: SingletableError
-    """The error that the write alone would have raised."""
-
-    @property
-    def shown(self) -> str:
-        """The place of the failure, for developers."""
-        return self.verb
-
-    def __str__(self) -> str:
-        return f"operation {self.number}, {self.verb}: {self.error.what}"
 
 
 class RawWrite(Struct, frozen=True):
@@ -174,7 +158,7 @@ async def commit(port: Port, table: RawTable, writes: Sequence[RawWrite]) -> Non
 def _refuse(table: str, writes: Sequence[RawWrite], reasons: Sequence[Reason]) -> None:
     """TransactionCancelled with each write that was refused; nothing where the transaction only met another one."""
     failures = [
-        RawFailure(number, write.verb, _reason(write, reason, table))
+        Failure(number, write.verb, _reason(write, reason, table))
         for number, (write, reason) in enumerate(zip(writes, reasons, strict=True), 1)
         if reason.code not in PASSING_REASONS
     ]

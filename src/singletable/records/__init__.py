@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         CheckState as CheckState,
         RepairMode as RepairMode,
     )
-    from singletable.records.commit import Failure as Failure
     from singletable.records.explain import (
         Explainable as Explainable,
         Explained as Explained,
@@ -42,7 +41,6 @@ __getattr__ = late_names(
     __name__,
     check_passes="Layer",
     check_run="CheckOptions CheckRound CheckState RepairMode",
-    commit="Failure",
     explain="Explainable Explained Explanation",
     findings="Finding",
     table_items="TableItems",

@@ -22,11 +22,11 @@ from msgspec.structs import replace
 from singletable.errors import (
     AlreadyExists,
     Conflict,
+    Failure,
     InvalidRequest,
     SingletableError,
     TooLarge,
     TransactionCancelled,
-    carried,
 )
 from singletable.expressions import words
 from singletable.flow import Port, Race
@@ -47,34 +47,9 @@ from singletable.records.read import get_operation
 from singletable.records.unique_guards import Place, guard_actions
 from singletable.records.upgrade import NOT_STALE, fresh_after
 from singletable.records.write import UNREAD, Moment, Presence, Write, WritePart
-from singletable.schema import KeyOf
 
 PASSING_REASONS = frozenset({"None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 _REFUSED = "ConditionalCheckFailed"
-
-
-class Failure(Struct, frozen=True):
-    """One operation that made the transaction fail. `number` counts from 1, in the caller's order."""
-
-    number: int
-    verb: str
-    key: KeyOf[Any]
-    error: SingletableError
-    """The error that the operation alone would have raised, with the stored item if it exists."""
-    condition: str = ""
-    """The caller's condition, in words, without values."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Failure, (self.number, self.verb, carried(self.key), self.error, self.condition)
-
-    @property
-    def shown(self) -> str:
-        """The place of the failure, for developers."""
-        hashed = f", hash {self.error.key_hash}" if self.error.key_hash else ""
-        return f"{self.key.shown}{hashed}{f' where {self.condition}' if self.condition else ''}"
-
-    def __str__(self) -> str:
-        return f"operation {self.number}, {self.verb}: {self.error.what}"
 
 
 class PlannedAction(Struct, frozen=True):
@@ -337,7 +312,7 @@ def _error(write: Write, part: WritePart, reason: Reason) -> SingletableError:
 
 
 def _failure(write: Write, error: SingletableError) -> Failure:
-    return Failure(write.number, write.verb, write.key, error, words(write.where) if write.where is not None else "")
+    return Failure(write.number, write.verb, error, write.key, words(write.where) if write.where is not None else "")
 
 
 def _cancelled(writes: Sequence[Write], failures: list[Failure]) -> TransactionCancelled:
@@ -345,7 +320,7 @@ def _cancelled(writes: Sequence[Write], failures: list[Failure]) -> TransactionC
     return not_applied(", ".join(tables), len(writes), failures)
 
 
-def not_applied(table: str, count: int, failures: Sequence[Any]) -> TransactionCancelled:
+def not_applied(table: str, count: int, failures: Sequence[Failure]) -> TransactionCancelled:
     """The error of a transaction of some operations, of which these were refused."""
     return TransactionCancelled(
         f"the transaction of {count} operations was not applied: " + "; ".join(map(str, failures)),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
 from singletable import InvalidRequest, connect, connect_async
-from singletable.errors import NotConfigured, NotFound, TransactionCancelled
+from singletable.errors import Failure, NotConfigured, NotFound, TransactionCancelled
 from singletable.flow import DECLARED, TableNames
 
 ARN = "arn:aws:dynamodb:eu-west-1:123456789012:table/orders"
@@ -101,7 +99,7 @@ def test_an_error_is_told_once_and_by_names_of_either_kind() -> None:
         error = NotFound("the item is missing", table=named)
         target.tell(error)
         assert error.called == "orders-8"
-    failed = SimpleNamespace(number=1, shown="put", error=NotFound("the item is missing", table="orders"))
+    failed = Failure(1, "put", NotFound("the item is missing", table="orders"))
     target.tell(TransactionCancelled("it was not applied", failures=(failed,)))
     assert failed.error.called == "orders-8"
     assert dict(target) == {"orders": "orders-8"}
