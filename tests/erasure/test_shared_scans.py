@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from pathlib import Path
 from types import new_class
 from typing import Any
 from uuid import UUID
@@ -14,15 +15,17 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from singletable import ANY, AsyncDatabase, Database, Entity, Key, Table, field
+from singletable import ANY, AsyncDatabase, Database, Entity, Key, Table, attr, field
+from singletable.documents import Document, LocalBlobs
 from singletable.erasure import AsyncErasure, Erasure, SharedScans, execution, scan_job
 from singletable.erasure.scan_job import ErasureScanOptions, ErasureScanWork, ScanJobs
-from singletable.erasure.wanted import StoredSubject
+from singletable.erasure.wanted import StoredSubject, named_references
 from singletable.errors import NotFound
 from singletable.foundation import model_of, references_of
 from singletable.jobs import JobPlace, JobRefused, Jobs, JobStatus, flows as job_flows
+from singletable.migrations import document_of
 from tests.erasure.killing import is_killed
-from tests.erasure.models import Review, customer, shop, whole
+from tests.erasure.models import Customer, Review, customer, shop, whole
 from tests.erasure.test_erasure import ADA, CLEARED, WHOLE, fill, is_erased, items_of, remaining as remaining
 from tests.migrations.test_apply_lease import Pace
 from tests.migrations.watching import Killed, before_each
@@ -156,7 +159,7 @@ def test_later_searches_begin_their_own_scans(db: Database) -> None:
     """One that was begun before may have passed what came since."""
     place = JobPlace(shop, db.target.seal, db.target.place)
     jobs = ScanJobs(place, SharedScans(), is_apply=True)
-    asked = ErasureScanOptions([], {}, {"order": 1}, is_apply=True)
+    asked = ErasureScanOptions([], {}, {"order": {"": 1}}, is_apply=True)
     first = db.run(jobs._begun(db.port, asked))
     assert db.run(jobs._begun(db.port, asked)).id == first.id
     jobs.goes_on = False
@@ -177,12 +180,74 @@ def test_a_worker_that_knows_other_references_takes_all_items_of_the_type(db: Da
     db.create(Review(product="rye", id="r-eve", author="eve@example.org"))
     items = [item for item in db.run(all_items(db.port, "shop")) if item["_type"]["S"] == review]
     ada = StoredSubject("customer", {"email": {"S": "ada@example.org"}, "id": {"S": "ada"}}, ("", ""))
-    alike = sum(model_of(reference.holder) is model_of(Review) for reference in references_of(shop))
+    own: list[tuple[Any, dict[str, Any]]] = [
+        (reference, {}) for reference in references_of(shop) if model_of(reference.holder) is model_of(Review)
+    ]
+    named = named_references({review: own})[review]
     found = []
-    for number in (alike, alike + 1):
-        work = ErasureScanWork(place, ErasureScanOptions([ada], {review: number}, {}))
+    for names in (named, named | {"mentions other: author=id": 1}, dict.fromkeys(named, 2)):
+        work = ErasureScanWork(place, ErasureScanOptions([ada], {review: names}, {}))
         found.append(sum(work._is_one(item) for item in items))
-    assert 0 < found[0] < found[1] == len(items)
+    assert 0 < found[0] < found[1] == found[2] == len(items)
+
+
+def version_of_program(bond: str, attribute: str) -> tuple[Table, Any, Any]:
+    """Classes of one form: the declaration says of them all the same, but for whose a post is."""
+    table = Table("press")
+
+    class Writer(Entity, table=table, type="writer"):
+        id: str
+        name: str = ""
+
+        @table.key
+        @staticmethod
+        def by_id(id: str) -> Key:
+            return f"writer#{id}", "writer"
+
+    reference: Any = field(default="", **{bond: getattr(Writer, attribute)})
+
+    class Article(Entity, table=table, type="article"):
+        number: int
+        writer: str = reference
+
+        @table.key
+        @staticmethod
+        def by_number(number: int) -> Key:
+            return f"article#{number}", "article"
+
+    return table, Writer, Article
+
+
+@pytest.mark.parametrize(("bond", "attribute"), [("belongs_to", "name"), ("mentions", "name"), ("mentions", "id")])
+def test_a_worker_of_another_version_of_the_program_leaves_nothing(bond: str, attribute: str) -> None:
+    older, *_ = version_of_program(bond, attribute)
+    table, Writer, Article = version_of_program("belongs_to", "id")
+    assert document_of(older).digest == document_of(table).digest
+    with fresh() as db:
+        db.create_table(table)
+        db.write_many(puts=[Writer(id="ada", name="Ada"), Article(number=1, writer="ada"), Article(number=2)])
+        shared = SharedScans(sections=2, tell=lambda job: Jobs(db, older).run(job.id))
+        receipt = Erasure(db, table).apply(Writer.by_id("ada"), shared=shared)
+        assert receipt.deleted == {"Writer": 1, "Article": 1}
+        assert db.get(Article.by_number(1)) is None
+
+
+def test_a_worker_whose_documents_name_people_otherwise_takes_all_of_their_rows(db: Database, tmp_path: Path) -> None:
+    table, Writer, _ = version_of_program("belongs_to", "id")
+
+    class Board(Document, table=table, principal=Writer.id, blobs=LocalBlobs(tmp_path)):
+        pass
+
+    rows = "BoardMutation", "BoardInbox"
+    subject = StoredSubject("writer", {"id": {"S": "ada"}}, ("writer#ada", "writer"))
+    place = JobPlace(table, db.target.seal, db.target.place)
+    works = [
+        ErasureScanWork(place, ErasureScanOptions([subject], {}, {row: {text: 1} for row in rows}))
+        for text in ("writer.id", "writer.name")
+    ]
+    assert [{*work.watchers} for work in works] == [{*rows}, set()]
+    item = {"pk": {"S": "x"}, "sk": {"S": "x"}, "_type": {"S": rows[0]}}
+    assert [work._is_one(item) for work in works] == [False, True]
 
 
 def test_a_value_of_any_type_is_looked_for() -> None:
@@ -225,10 +290,39 @@ def test_too_many_subjects_are_looked_for_without_a_job(
     db: Database, remaining: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scan_job, "_MOST_BYTES", 10)
-    told = list[JobStatus]()
-    Erasure(db, shop).apply(ADA, shared=SharedScans(tell=told.append))
+    told, alone = list[JobStatus](), list[int]()
+    with pytest.raises(JobRefused, match=r"too many for a job.*Erase again without a cap") as refused:
+        Erasure(db, shop).apply(ADA, shared=SharedScans(read_cap=1e6))
+    assert (refused.value.reason, refused.value.table) == ("too large", "shop")
+    Erasure(db, shop).apply(ADA, shared=SharedScans(tell=told.append, alone=alone.append, read_rate=1e6))
     is_erased(db, remaining)
     assert told == []
+    assert len(alone) >= 3
+    assert min(alone) >= 1
+
+
+def test_a_job_has_those_values_alone_that_are_looked_for(db: Database) -> None:
+    def look(job: JobStatus) -> None:
+        options = [item["options"]["S"] for item in job_items(db) if item["_type"]["S"] == "_job"]
+        assert options
+        assert not [text for text in options if "Ada" in text or "+44" in text]
+
+    db.update(ADA, attr(Customer.name).set("Ada"), attr(Customer.phone).set("+44 20"))
+    Erasure(db, shop).apply(ADA, shared=SharedScans(sections=2, tell=look))
+
+
+def test_the_units_of_all_processes_are_told(db: Database) -> None:
+    units = list[float]()
+    with ThreadPoolExecutor(1) as pool:
+
+        def work(job: JobStatus) -> None:
+            units.append(pool.submit(Jobs(db, shop).run, job.id, signals=False).result(60).read_units)
+
+        for shared in (SharedScans(sections=4), SharedScans(sections=4, tell=work)):
+            with db.meter() as meter:
+                plan = Erasure(db, shop).plan(ADA, shared=shared)
+            assert plan.read_units == pytest.approx(meter.read_units + sum(units))
+    assert sum(units) >= 4
 
 
 def test_a_worker_takes_all_items_of_a_type_that_it_does_not_know(db: Database) -> None:
@@ -237,12 +331,12 @@ def test_a_worker_takes_all_items_of_a_type_that_it_does_not_know(db: Database) 
     ada = StoredSubject("customer", {"email": {"S": "ada@example.org"}}, ("", ""))
     item = {"pk": {"S": "x"}, "sk": {"S": "x"}, "_type": {"S": "_unknown"}}
     assert "ada" not in repr(ErasureScanOptions([ada], {}, {}))
-    for types, watched in ({"_unknown": 1}, {}), ({}, {"_unknown": 1}):
+    for types, watched in ({"_unknown": {"": 1}}, {}), ({}, {"_unknown": {"": 1}}):
         assert ErasureScanWork(place, ErasureScanOptions([ada], types, watched))._is_one(item)
     assert not ErasureScanWork(place, ErasureScanOptions([ada], {}, {}))._is_one(item)
     items = [item for item in db.run(all_items(db.port, "shop")) if item["_type"]["S"] == "review"]
     for unknown in StoredSubject("_unknown", {}, ("", "")), StoredSubject("customer", {"later": {"S": "1"}}, ("", "")):
-        work = ErasureScanWork(place, ErasureScanOptions([unknown], {"review": 3}, {}))
+        work = ErasureScanWork(place, ErasureScanOptions([unknown], {"review": {"": 3}}, {}))
         assert items
         assert all(work._is_one(item) for item in items)
 
@@ -374,3 +468,37 @@ def test_what_was_written_since_an_old_scan_goes_too(monkeypatch: pytest.MonkeyP
         left = [item["_type"]["S"] for item in db.run(all_items(db.port, "team"))]
     assert receipt.deleted == {"Member": 1, "Post": 1, "Comment": 2}
     assert "comment" not in left
+
+
+def test_what_a_killed_one_left_goes_with_any_later_erasure(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that takes no jobs, or is of another version of the program."""
+    later = msgspec.structs.replace(document_of(shop), table="later")
+    for version in (None, later):
+        for verb in (Erasure(db, shop).plan, Erasure(db, shop).apply):
+            with monkeypatch.context() as patched:
+                patched.setattr(ErasureScanWork, "end", end_killed)
+                with pytest.raises(Killed):
+                    verb(ADA, shared=SharedScans(sections=2))
+        assert len(Jobs(db, shop).all()) == 2
+        with monkeypatch.context() as patched:
+            Pace(db, patched)
+            if version is not None:
+                patched.setattr(job_flows, "document_of", lambda table: later)
+            Erasure(db, shop).apply(ADA, shared=None if version is None else SharedScans(sections=2))
+        assert job_items(db) == []
+        db.create(customer("ada"))
+
+
+def test_another_persons_plan_goes_on(db: Database) -> None:
+    """An erasure deletes the scans of its own subject alone."""
+    begun = list[str]()
+
+    def erase_ada(job: JobStatus) -> None:
+        if not begun:
+            Erasure(db, shop).apply(ADA, shared=SharedScans(sections=2))
+        begun.append(job.id)
+
+    plan = Erasure(db, shop).plan(Customer.by_email("bob@example.org"), shared=SharedScans(sections=2, tell=erase_ada))
+    assert plan.deleted["Customer"] == 1
+    assert len({*begun}) == len(begun)
+    assert job_items(db) == []

@@ -53,7 +53,8 @@ def erase(
     again. The erasure scans the table afterwards, until nothing is left, whatever was written since.
 
     With --job each scan of the table is a durable job, which other processes share by `singletable job run MODULE ID`.
-    This one alone deletes. Killed, it goes on with its scan when it is called again.
+    This one alone deletes. Killed, it goes on with its scan when it is called again. A scan for more subjects than a
+    job holds, some thousands, is told, and done by this process.
 
     The exit code is 1 where nothing is found, and where something stays that needs a person.
     """
@@ -92,8 +93,11 @@ def _shared(options: Mapping[str, Any]) -> SharedScans | None:
     def tell(job: JobStatus) -> None:
         output.note(f"{job.table}: job {job.id}, a scan in {output.counted(job.sections, 'section')}")
 
+    def tell_alone(subjects: int) -> None:
+        output.note(f"a scan looks for {subjects:,} subjects, too many for a job: this process does it alone")
+
     rate, cap = options["read_rate"], options["read_cap"]
-    return SharedScans(sections=options["sections"], read_rate=rate, read_cap=cap, tell=tell)
+    return SharedScans(sections=options["sections"], read_rate=rate, read_cap=cap, tell=tell, alone=tell_alone)
 
 
 def _confirm(db: Database, plan: ErasurePlan) -> None:

@@ -56,6 +56,7 @@ class DocumentBelongings(LayerBelongings):
         self.context, self.model = context, context.model
         self.indexes = projected_in(self.model.table.definition)
         self.identity = ("documents", context.kind)
+        self.looks_by = _principal_of(context)
         self.has_store = not isinstance(context.store, NoBlobs)
         self.left_out = tuple(_left_out(context))
         self.erased = Erased(())
@@ -289,6 +290,14 @@ class DocumentBelongings(LayerBelongings):
             what = "The blob store has it until the backups are deleted: singletable backup list, and delete."
             places.append(Remaining(f"contents of {name} in backups", what))
         return places
+
+
+def _principal_of(context: Context[Any]) -> str:
+    """The attribute that names those who make mutations, as a text."""
+    if context.model.principal is None:
+        return ""
+    handle = target_of(context.kind.__name__, "principal", context.model.principal)
+    return f"{model_of(owner_of(handle)).type}.{first_name(handle)}"
 
 
 def _left_out(context: Context[Any]) -> Iterator[str]:

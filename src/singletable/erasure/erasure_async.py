@@ -88,7 +88,7 @@ class AsyncErasure:
         something, the table is searched as without it. Nothing that was written since the export is left.
 
         With `shared` each scan is a job, which other processes work on too; this one alone deletes. The receipt's units
-        are this process's. JobRefused where somebody cancels such a job: call it again.
+        are those of all, its requests this process's. JobRefused where somebody cancels such a job: call it again.
         """
         options: Any = {"by": by, "rate": rate, "progress": progress, "from_export": from_export}
         options["jobs"] = self._jobs(shared, is_apply=True)

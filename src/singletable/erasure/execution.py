@@ -15,7 +15,7 @@ from typing import Any
 from singletable.documents import BlobStore
 from singletable.erasure.journal import BATCH, Journal, at, open_journal
 from singletable.erasure.receipt import Erasing, ErasurePlan, Receipt, beside_mentions, remaining
-from singletable.erasure.scan_job import ScanJobs
+from singletable.erasure.scan_job import ScanJobs, forget_scans
 from singletable.erasure.search import ErasableItems, Root, SubjectSearch, root_of
 from singletable.errors import NotFound, SingletableError
 from singletable.flow import Meter, Port, Rate, at_rate
@@ -59,7 +59,8 @@ async def plan(
         left_out += (f"what was written since {as_of:%Y-%m-%d %H:%M:%S} UTC: the erasure scans the table for it",)
     if items.is_empty and not items.kept:
         raise nothing(table, root, as_of if search.has_scanned else None)
-    return ErasurePlan(table.name, root.name, tuple(items.all), tuple(items.kept), left_out, meter.read_units, as_of)
+    read_units = meter.read_units + (0.0 if jobs is None else jobs.read_units)
+    return ErasurePlan(table.name, root.name, tuple(items.all), tuple(items.kept), left_out, read_units, as_of)
 
 
 async def apply(
@@ -133,6 +134,8 @@ class ErasureRun:
         self.port, self.table, self.root, self.by, self.jobs = port, table, root, by, jobs
         self.parts, self.progress, self.from_export = parts, progress, from_export
         self.known: dict[tuple[str, str], Subject] = {}
+        self.named: set[tuple[str, str]] = set() if root.subject is None else {root.subject.place}
+        """The places of all subjects, which scans may name."""
         self.searches, self.done, self.total = 0, 0, 0
         self.looked = at(port.now())
 
@@ -143,6 +146,7 @@ class ErasureRun:
         if self.journal.is_stored:
             await self.journal.resumed(items.all)
         elif items.is_empty:
+            await forget_scans(self.port, self.table, self.named)
             raise nothing(self.table, self.root)
         while self.searches < SEARCHES and any(below := _below(items)):
             await self._delete(below)
@@ -151,6 +155,7 @@ class ErasureRun:
         while self.searches <= SEARCHES and not (items := await self._search()).is_empty:
             await self._delete(items.in_order)
         self.found = items
+        await forget_scans(self.port, self.table, self.named)
         await self.journal.close()
 
     async def _first(self) -> ErasableItems:
@@ -174,6 +179,8 @@ class ErasureRun:
         items = await search.run(self.root, known, again)
         if self.jobs is not None:
             self.jobs.goes_on = False
+        subjects = (belonging.subject for level in items.levels for belonging in level)
+        self.named.update(subject.place for subject in subjects if subject is not None)
         for belonging in items.levels[0] if items.levels else ():
             if belonging.subject is not None:
                 self.known[belonging.place] = belonging.subject
@@ -221,8 +228,8 @@ class ErasureRun:
             left,
             record.runs,
             meter.requests,
-            meter.read_units,
-            meter.write_units,
+            meter.read_units + (0.0 if self.jobs is None else self.jobs.read_units),
+            meter.write_units + (0.0 if self.jobs is None else self.jobs.write_units),
         )
 
 

@@ -40,7 +40,7 @@ class ErasurePlan(Struct, frozen=True):
     left_out: tuple[str, ...] = ()
     """The parts that are not searched, in words."""
     read_units: float = 0.0
-    """The units of the search; the erasure searches at least twice more."""
+    """The units of the search, by all processes; the erasure searches at least twice more."""
     as_of: datetime | None = None
     """The moment of the export in which candidates were looked for; None for the table."""
 
@@ -86,8 +86,9 @@ class Receipt(Struct, frozen=True):
     runs: int = 1
     """The number of runs: more than one if it was killed."""
     requests: int = 0
-    """The requests of this run; the units are of this run, too."""
+    """The requests of this run, by this process."""
     read_units: float = 0.0
+    """The units of this run, with what other processes took for its scans."""
     write_units: float = 0.0
 
 

@@ -8,7 +8,7 @@ and lines name somebody: once they are read, the job is forgotten.
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
@@ -21,12 +21,14 @@ from singletable.erasure.wanted import (
     StoredSubject,
     asked_of,
     may_refer,
+    named_layers,
+    named_references,
     references_with,
-    stored_subject,
+    stored_subjects,
     subject_in,
 )
-from singletable.flow import Port, instant, patiently
-from singletable.foundation import LayerBelongings, Subject, place_in, ready, scan_pages
+from singletable.flow import Port, Rate, at_rate, instant, patiently
+from singletable.foundation import LayerBelongings, Subject, Table, place_in, ready, scan_pages
 from singletable.jobs import JobKind, JobPlace, JobRefused, JobStatus, JobWork, Round, SectionLines, flows as job_flows
 from singletable.jobs.inspect import LEASE_SECONDS, JobBounds, JobState, WorkerOptions, segment_at
 from singletable.layers import belongings_of as layer_belongings
@@ -44,11 +46,11 @@ class ErasureScanOptions(Struct, frozen=True):
     """The subjects of a scan, and the types of items that it looks at."""
 
     subjects: Sequence[StoredSubject]
-    types: Mapping[str, int]
-    """The types of items that may refer to a subject, each with the number of references. A worker that knows more or
-    fewer takes all items of the type."""
-    watched: Mapping[str, int]
-    """The types of items that layers ask for, each with the number of layers, as above."""
+    types: Mapping[str, Mapping[str, int]]
+    """The types of items that may refer to a subject, each with its references as texts, and their number. A worker
+    that knows others takes all items of the type."""
+    watched: Mapping[str, Mapping[str, int]]
+    """The types of items that layers ask for, each with the texts of the layers, as above."""
     is_apply: bool = False
     """Whether an erasure scans, not a plan. There is one erasure of a table at a time, under its lease."""
     salt: str = ""
@@ -68,12 +70,14 @@ class ErasureScanWork(JobWork):
         _, wanted = asked_of(references_with(place.table, layers), subjects)
         if len(subjects) < len(known):
             wanted = {}
-        self.wanted = {name: those for name, those in wanted.items() if len(those) == options.types.get(name)}
+        named = named_references(wanted)
+        self.wanted = {name: those for name, those in wanted.items() if named[name] == options.types.get(name)}
         watchers: dict[str, list[LayerBelongings]] = {}
         for layer in layers:
             for name in layer.scans(subjects):
                 watchers.setdefault(name, []).append(layer)
-        self.watchers = {name: those for name, those in watchers.items() if len(those) == options.watched.get(name)}
+        named = named_layers(watchers)
+        self.watchers = {name: those for name, those in watchers.items() if named[name] == options.watched.get(name)}
 
     async def begin(self, port: Port) -> None:
         await ready(port, self.table)
@@ -108,6 +112,9 @@ class SharedScans(Struct, frozen=True):
 
     `tell` gets each job once it is begun, `progress` its state while this process works on it. Rates and caps are of
     each scan, over all processes. `at_once` sections are scanned at the same time, here.
+
+    A job holds up to 300 KB of subjects, some thousands. A scan for more is done by the process that erases alone, and
+    `alone` gets their number; with a `read_cap` it raises JobRefused.
     """
 
     sections: int | None = None
@@ -117,6 +124,7 @@ class SharedScans(Struct, frozen=True):
     lease_seconds: float = LEASE_SECONDS
     tell: Callable[[JobStatus], object] | None = None
     progress: Callable[[JobStatus], object] | None = None
+    alone: Callable[[int], object] | None = None
 
 
 class ScanJobs:
@@ -127,15 +135,21 @@ class ScanJobs:
         self.goes_on, self.has_gone_on = True, False
         """`goes_on`: whether the next scan may be one that a killed process has begun. Only those of the first search
         may: later ones look for what came meanwhile. `has_gone_on`: whether one was."""
+        self.read_units = self.write_units = 0.0
+        """The units of other processes for the scans."""
 
     async def candidates(
-        self, port: Port, subjects: Sequence[Subject], wanted: Mapping[str, Alternatives], watched: Mapping[str, int]
+        self,
+        port: Port,
+        subjects: Sequence[Subject],
+        wanted: Mapping[str, Alternatives],
+        watchers: Mapping[str, Sequence[LayerBelongings]],
     ) -> list[tuple[str, str]] | None:
         """The keys of what may belong to subjects, by a job. None if the subjects are too many for one."""
-        types = {name: len(alternatives) for name, alternatives in wanted.items()}
-        stored = [stored_subject(subject) for subject in subjects]
-        asked = ErasureScanOptions(stored, types, watched, self.is_apply)
+        stored = stored_subjects(subjects, wanted, is_watched=bool(watchers))
+        asked = ErasureScanOptions(stored, named_references(wanted), named_layers(watchers), self.is_apply)
         if len(msgspec.json.encode(asked)) > _MOST_BYTES:
+            self._tell_alone(len(stored))
             return None
         for attempt in range(_TRIES):
             try:
@@ -145,6 +159,24 @@ class ScanJobs:
                     raise
         raise AssertionError("it returns or raises")
 
+    def alone_at_rate(self, port: Port) -> Port:
+        """The port of a scan without a job."""
+        rate = self.shared.read_rate
+        return at_rate(port, None if rate is None else Rate(read_units=rate))
+
+    def _tell_alone(self, subjects: int) -> None:
+        """Report a scan without a job. JobRefused if it has a cap, which nothing would hold it to."""
+        if self.shared.read_cap is not None:
+            raise JobRefused(
+                f"a scan looks for {subjects:,} subjects, too many for a job, and has a cap",
+                reason="too large",
+                table=self.place.table.name,
+                operation="erase",
+                hint="Erase again without a cap: nothing is lost, and one process does that scan.",
+            )
+        if self.shared.alone is not None:
+            self.shared.alone(subjects)
+
     async def _by_job(self, port: Port, asked: ErasureScanOptions) -> list[tuple[str, str]]:
         table = self.place.table
         job = await self._begun(port, asked)
@@ -152,7 +184,18 @@ class ScanJobs:
         if shared.tell is not None:
             shared.tell(job)
         options = WorkerOptions(shared.at_once, shared.lease_seconds)
-        done = await job_flows.run(port, self.place, job.id, options, signals=False, progress=shared.progress)
+        own: list[tuple[float, float]] = []
+        done = await job_flows.run(
+            port,
+            self.place,
+            job.id,
+            options,
+            signals=False,
+            progress=shared.progress,
+            kept=lambda read, write: own.append((read, write)),
+        )
+        self.read_units += max(0.0, done.read_units - sum(read for read, _ in own))
+        self.write_units += max(0.0, done.write_units - sum(write for _, write in own))
         if done.state != "ended":
             await job_flows.show(port, table, job.id)  # JobRefused where it is gone
             raise JobRefused(
@@ -176,26 +219,35 @@ class ScanJobs:
     async def _begun(self, port: Port, asked: ErasureScanOptions) -> JobStatus:
         """A new job, or the one that a killed process has begun for the same. What such processes left goes."""
         same, table = msgspec.json.decode(msgspec.json.encode(asked)), self.place.table
-        for job in await job_flows.of_kind(port, self.place, KIND):
-            is_same = {**job.options, "salt": ""} == same
+        for job in await job_flows.of_kind(port, table, KIND):
+            is_same = job.is_own and {**job.options, "salt": ""} == same
             if self.goes_on and is_same and job.state in (JobState.RUNNING, JobState.PAUSED):
                 self.has_gone_on = True
                 return await job_flows.show(port, table, job.id)
-            is_plan = self.is_apply and {**job.options, "salt": "", "is_apply": True} == same
-            if is_plan or self._is_left(job, port.now()) or (is_same and job.state is JobState.FAILED):
+            if _is_left(job, port.now(), is_apply=self.is_apply) or (is_same and job.state is JobState.FAILED):
                 await job_flows.forget(port, table, job.id)
         salted = msgspec.structs.replace(asked, salt=secrets.token_hex(16))
         given = msgspec.to_builtins(salted)
         bounds = JobBounds(read_rate=self.shared.read_rate, read_cap=self.shared.read_cap)
         return await job_flows.begin(port, self.place, KIND, given, sections=self.shared.sections, bounds=bounds)
 
-    def _is_left(self, job: job_flows.KnownJob, now: float) -> bool:
-        """Whether nobody reads a job any more: an erasure's, as this one holds the lease; one that ended long ago."""
-        if self.is_apply and job.options.get("is_apply"):
-            return True
-        return job.ended_at is not None and job.ended_at < instant(now) - _LEFT
-
     async def _keys(self, port: Port, job: str) -> AsyncIterator[Sequence[str]]:
         for numbers in await job_flows.sections_of(port, self.place.table, job):
             for line in await job_flows.lines(port, self.place.table, job, numbers):
                 yield line["key"]
+
+
+async def forget_scans(port: Port, table: Table, erased: Collection[tuple[str, str]]) -> None:
+    """Delete the scans that others have left, at the end of an erasure: of erasures, and of plans that name what was
+    erased, also of another version of the program. A query, and a request that describes the table."""
+    for job in await job_flows.of_kind(port, table, KIND):
+        named = ((subject["place"][0], subject["place"][1]) for subject in job.options["subjects"])
+        if _is_left(job, port.now(), is_apply=True) or any(place in erased for place in named):
+            await job_flows.forget(port, table, job.id)
+
+
+def _is_left(job: job_flows.KnownJob, now: float, *, is_apply: bool) -> bool:
+    """Whether nobody reads a job any more: an erasure's, where one has the lease now; one that ended long ago."""
+    if is_apply and job.options.get("is_apply"):
+        return True
+    return job.ended_at is not None and job.ended_at < instant(now) - _LEFT

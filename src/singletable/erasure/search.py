@@ -297,16 +297,18 @@ class SubjectSearch:
         wanted: Mapping[str, Alternatives],
         watchers: Mapping[str, Sequence[LayerBelongings]],
     ) -> None:
+        scanned = self.scanned
         if self.jobs is not None and not self.is_exported:
-            places = await self.jobs.candidates(self.port, subjects, wanted, _counts(watchers))
+            places = await self.jobs.candidates(self.port, subjects, wanted, watchers)
             if places is not None:
                 for i in range(0, len(places), _CANDIDATES):
                     there = await items_at(self.port, self.table, places[i : i + _CANDIDATES])
                     await self._look([*there.values()], wanted, watchers)
                 return
-        segments = all_segments(usual_segments(self.scanned))
+            scanned = self.jobs.alone_at_rate(scanned)
+        segments = all_segments(usual_segments(scanned))
         while segments:
-            pages = await scan_pages(self.scanned, self.table, segments)
+            pages = await scan_pages(scanned, self.table, segments)
             await self._look([item for page in pages for item in page.items], wanted, watchers)
             segments = advanced(segments, pages)
 
@@ -369,10 +371,6 @@ class SubjectSearch:
             for place, (model, item, entity, wanted) in self.mentioned.items()
             if place not in gone and wanted
         ]
-
-
-def _counts(watchers: Mapping[str, Sequence[LayerBelongings]]) -> dict[str, int]:
-    return {name: len(layers) for name, layers in watchers.items()}
 
 
 def _missing(named: Sequence[Subject], there: set[tuple[str, str]]) -> list[Subject]:

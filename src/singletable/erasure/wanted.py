@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -64,6 +65,21 @@ def asked_of(
     return asked, dict(scanned)
 
 
+def named_references(wanted: Mapping[str, Alternatives]) -> dict[str, dict[str, int]]:
+    """The references that a scan looks for, as texts that are equal in programs that look for the same; by type."""
+    return {name: dict(Counter(_text_of(reference) for reference, _ in those)) for name, those in wanted.items()}
+
+
+def named_layers(watchers: Mapping[str, Sequence[LayerBelongings]]) -> dict[str, dict[str, int]]:
+    """The layers that a scan shows items to, as `named_references`."""
+    return {name: dict(Counter(layer.looks_by for layer in layers)) for name, layers in watchers.items()}
+
+
+def _text_of(reference: Reference) -> str:
+    names = ", ".join(f"{name}={other}" for name, other in sorted(reference.names.items()))
+    return f"{reference.bond} {model_of(reference.subject).type}: {names}"
+
+
 def may_refer(item: Item, alternatives: Alternatives) -> bool:
     """Whether an item refers to a subject, or can't be read."""
     for reference, values in alternatives:
@@ -77,12 +93,29 @@ def may_refer(item: Item, alternatives: Alternatives) -> bool:
     return False
 
 
-def stored_subject(subject: Subject) -> StoredSubject:
+def stored_subjects(
+    subjects: Sequence[Subject], wanted: Mapping[str, Alternatives], *, is_watched: bool
+) -> list[StoredSubject]:
+    """The subjects that a scan needs, with those of their values that references name. Layers may need all."""
+    if is_watched:
+        return [_stored(subject, subject.values) for subject in subjects]
+    references = {id(reference): reference for those in wanted.values() for reference, _ in those}.values()
+    needed: list[StoredSubject] = []
+    for subject in subjects:
+        of_kind = [reference for reference in references if issubclass(subject.kind, reference.subject)]
+        if of_kind:
+            needed.append(_stored(subject, {name for reference in of_kind for name in reference.names.values()}))
+    return needed
+
+
+def _stored(subject: Subject, names: Collection[str]) -> StoredSubject:
     model = model_of(subject.kind)
     values = {
         name: stored
         for name, value in subject.values.items()
-        if name in model.by_name and (stored := stored_or_absent(model.by_name[name].plan, value)) is not None
+        if name in names
+        and name in model.by_name
+        and (stored := stored_or_absent(model.by_name[name].plan, value)) is not None
     }
     return StoredSubject(model.type, values, subject.place)
 

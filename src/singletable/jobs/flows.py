@@ -21,7 +21,7 @@ from singletable.jobs.states import JobEvent, JobState
 from singletable.jobs.status import JobStatus, status_of
 from singletable.jobs.store import AT_ONCE, JobStore
 from singletable.jobs.work import JobPlace, JobWork, Line, kind_named
-from singletable.jobs.worker import JobWorker, Progress
+from singletable.jobs.worker import JobWorker, OnKept, Progress
 from singletable.jobs.worker_options import WorkerOptions
 from singletable.migrations import document_of
 from singletable.tables import describe, table_identity
@@ -60,6 +60,9 @@ class KnownJob(Struct, frozen=True):
     state: JobState
     options: Mapping[str, Any]
     ended_at: datetime | None
+    is_own: bool
+    """Whether this program can do it: it has the same classes, and the job is of this table, not of one that was copied
+    or restored."""
 
     def __repr__(self) -> str:
         return f"<KnownJob {self.id}>"
@@ -121,15 +124,17 @@ async def run(
     stop: Stop | None = None,
     signals: bool = True,
     progress: Progress | None = None,
+    kept: OnKept | None = None,
 ) -> JobStatus:
-    """Work on a job until it has ended or was cancelled, or until the worker is to stop."""
+    """Work on a job until it has ended or was cancelled, or until the worker is to stop. `kept` gets the units of what
+    this worker keeps."""
     table, store = place.table, JobStore(port, place.table)
     job, work = await patiently(port, partial(_taken_up, port, place, store, job_id))
     if JobState(job.state).ends_workers:
         return await _status(store, table, job)
     with stopping(stop, signals) as asked:
         try:
-            return await JobWorker(port, table, work, store, job, UNGATED, options, asked, progress).run()
+            return await JobWorker(port, table, work, store, job, UNGATED, options, asked, progress, kept).run()
         except JobRefused as error:
             if error.reason == "missing":
                 await store.forget(job)  # what this worker has written since
@@ -169,16 +174,22 @@ async def list_jobs(port: Port, table: Table) -> list[JobStatus]:
     return [await _status(store, table, job) for job in jobs]
 
 
-async def of_kind(port: Port, place: JobPlace, kind: str) -> list[KnownJob]:
-    """The jobs of a kind that this program can do, of this table. A query, and one request that describes the table."""
-    store, declaration = JobStore(port, place.table), document_of(place.table).digest
+async def of_kind(port: Port, table: Table, kind: str) -> list[KnownJob]:
+    """The jobs of a kind that the table has. A query, and one request that describes the table."""
+    store, declaration = JobStore(port, table), document_of(table).digest
     await store.ready()
-    described = await describe(port, place.table.definition)
+    described = await describe(port, table.definition)
     identity = "" if described is None else table_identity(described.raw)
     return [
-        KnownJob(job.job, JobState(job.state), msgspec.json.decode(job.options), job.ended_at)
+        KnownJob(
+            job.job,
+            JobState(job.state),
+            msgspec.json.decode(job.options),
+            job.ended_at,
+            is_own=(job.declaration, job.identity) == (declaration, identity),
+        )
         for job in await store.all()
-        if (job.kind, job.declaration, job.identity) == (kind, declaration, identity)
+        if job.kind == kind
     ]
 
 

@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 from singletable.errors import Conflict
 
-JobRefusal = Literal["missing", "other program", "other table", "has ended"]
+JobRefusal = Literal["missing", "other program", "other table", "has ended", "too large"]
 
 
 class JobRefused(Conflict):
-    """A job is not there, has ended, is another table's, or was begun by a program that does otherwise: with other
-    classes, or of another version of the library. `reason` names which."""
+    """A job is not there, has ended, is another table's, would be too large, or was begun by a program that does
+    otherwise: with other classes, or of another version of the library. `reason` names which."""
 
     code = "conflict.job-refused"
 

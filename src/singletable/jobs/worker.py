@@ -65,6 +65,8 @@ OF_THE_PROCESS: Final = (*PASSING, Denied, NotConfigured, JobRefused, MemoryErro
 """Errors that another process may not have, or a later try, as of a full disk: a section does not fail by them."""
 
 Progress = Callable[[JobStatus], object]
+OnKept = Callable[[float, float], object]
+"""Gets the read and write units of rounds of sections that were kept, as the job's status counts them."""
 
 
 @dataclass(eq=False)
@@ -80,6 +82,7 @@ class JobWorker:
     options: WorkerOptions
     stop: Stop
     progress: Progress | None = None
+    on_kept: OnKept | None = None
     limits: JobLimits = field(init=False)
     kernel: Kernel = field(init=False)
     _held: dict[int, HeldSection] = field(default_factory=dict[int, HeldSection])
@@ -383,6 +386,8 @@ class JobWorker:
         self.limits.note_kept(meter, self.options.at_once)
         held.note(began, kept is not None)
         if kept is not None:
+            if self.on_kept is not None and kept.section != self.job.sections:
+                self.on_kept(held.read_units, held.write_units)
             held.keep(kept, began)
             self._note({kept.section: kept})
 

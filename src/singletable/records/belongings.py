@@ -99,6 +99,8 @@ class LayerBelongings:
     """The references of the layer's own items, in addition to declared ones."""
     kinds: frozenset[type[Any]] = frozenset()
     """The layer's own classes whose items go as any other."""
+    looks_by: str = ""
+    """The declarations that `wants` decides by, as a text: a process whose layer has another one takes all items."""
 
     def belongings(self) -> LayerBelongings:
         return self
