@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import random
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -25,6 +25,8 @@ from tests.support.raw import all_items
 from tests.support.traits import LOCAL
 
 T = TypeVar("T")
+OPTIONS: Final[Mapping[str, dict[str, Any]]] = {"check": {}, "fill": {}, "copy": {"keep_personal": True}}
+"""The options of the jobs that are measured."""
 
 
 def put_people(db: Database, count: int) -> None:

@@ -14,12 +14,11 @@ from singletable.exchange.table_copy import PAGE as COPY_PAGE
 from singletable.jobs import Jobs, JobStatus
 from singletable.jobs.check_job import CheckWork
 from singletable.migrations.fill import PAGE as FILL_PAGE
-from tests.jobs.people import application_items, is_filled, put_people
+from tests.jobs.people import OPTIONS, application_items, is_filled, put_people
 from tests.jobs.waiting_service import WaitingService
 from tests.migrations.models import new
 from tests.support.engines import fresh
 
-OPTIONS: Mapping[str, dict[str, Any]] = {"fill": {}, "check": {}, "copy": {"keep_personal": True}}
 PAGES = {"fill": FILL_PAGE, "check": CheckWork.page, "copy": COPY_PAGE}
 ITEMS, SECTIONS, OWN_ITEMS = 800, 64, 200
 """The last is more than a job has of its own, which it reads too."""
