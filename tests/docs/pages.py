@@ -6,6 +6,7 @@ import logging
 import re
 import sys
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from types import ModuleType
 
@@ -14,6 +15,7 @@ DOCS = ROOT / "docs"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 PAGES = (ROOT / "README.md", CONTRIBUTING, *sorted(DOCS.rglob("*.md")))
 
+_RUNS = count(1)
 _PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
@@ -29,8 +31,8 @@ def python_of(page: Path) -> list[str]:
 
 def run(page: Path) -> ModuleType:
     """Run a page's blocks one after the other, as one module, which is what a reader does."""
-    # A name for each page: the databases of one whose module is replaced would end with a warning.
-    module = ModuleType("page_" + re.sub(r"\W", "_", str(page.with_suffix(""))))
+    # A name for each run: the databases of a module that is replaced would end with a warning, in any later test.
+    module = ModuleType(f"page_{next(_RUNS)}_" + re.sub(r"\W", "_", str(page.with_suffix(""))))
     sys.modules[module.__name__] = module
     log = logging.getLogger("singletable")
     level = log.level
