@@ -20,7 +20,6 @@ Between two rounds a worker stops if it was asked to, and if the job is paused o
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -36,12 +35,12 @@ from singletable.flow import (
     Heartbeat,
     Kernel,
     Meter,
-    Observations,
     Port,
     Stop,
     Trouble,
 )
 from singletable.foundation import Table
+from singletable.jobs.free_sections import FreeSections
 from singletable.jobs.held_port import HeldPort, SectionLost
 from singletable.jobs.held_section import HeldSection
 from singletable.jobs.items import JobItem, JobPart
@@ -55,9 +54,6 @@ from singletable.jobs.worker_options import WorkerOptions
 
 LOOK_SECONDS: Final = 3.0
 """Between two looks at the job."""
-IDLE_SECONDS: Final = 1.0
-"""Between two looks at sections that others have, and at the job, where there is nothing to do. A worker that has taken
-nothing for longer looks more rarely: after a tenth of that time, `LOOK_SECONDS` at most."""
 _SLICE_SECONDS: Final = 0.1
 MOST_FAILURES: Final = 3
 """How often the work of one section may raise, before a round of it is kept: then the job has failed."""
@@ -85,34 +81,22 @@ class JobWorker:
     on_kept: OnKept | None = None
     limits: JobLimits = field(init=False)
     kernel: Kernel = field(init=False)
+    sections: FreeSections = field(init=False)
     _held: dict[int, HeldSection] = field(default_factory=dict[int, HeldSection])
-    _over: dict[int, JobPart] = field(default_factory=dict[int, JobPart])
-    _live: dict[int, JobPart] = field(default_factory=dict[int, JobPart])
-    """Sections that were begun and are not over, by the last look."""
-    _free: deque[tuple[int, JobPart | None]] = field(default_factory=deque[tuple[int, JobPart | None]])
-    """Sections that may be taken."""
-    _may_look: deque[bool] = field(default_factory=lambda: deque([True]))
-    """A token: the slot that pops it looks for sections, and at the job."""
-    _is_at_end: bool = False
-    """Whether it has looked at the last section, as all others are over."""
-    _next: int = 0
-    """The section at which the next look begins."""
-    _looked_at: float = float("-inf")
     _read_at: float = float("-inf")
     _told_at: float = float("-inf")
     _busy_at: float = field(init=False)
     """The time at which an idle slot saw it with a section last."""
-    _took_at: float = field(init=False)
-    """The time at which a slot took a section last."""
 
     def __post_init__(self) -> None:
         name = f"job {self.job.job}"
         self.limits = JobLimits(self.port, self.table, self.store, self.job)
         self.work.at_rate = self.limits.at_rate
         self.kernel = Kernel(self.port, self.gate, self.stop, name, Trouble(self.port))
-        self._seen = Observations[tuple[int, int, int]](self.options.lease_seconds)
-        self._busy_at = self._took_at = self.port.monotonic()
-        self._next = int(self.port.random() * self.job.sections)
+        self.sections = FreeSections(
+            self.port, self.store, self.job, self.limits, self.options.lease_seconds, self._held
+        )
+        self._busy_at = self.port.monotonic()
 
     async def run(self) -> JobStatus:
         """Work until the job has ended, was cancelled, or the worker is to stop."""
@@ -127,10 +111,8 @@ class JobWorker:
     async def status(self) -> JobStatus:
         """The present job and sections. A read, and one for each hundred sections that were not over."""
         self.job = await self.store.read(self.job.job) or self.job
-        left = [number for number in range(self.job.sections) if number not in self._over]
-        for begin in range(0, len(left), AT_ONCE):
-            self._note(await self.store.parts(self.job.job, left[begin : begin + AT_ONCE]))
-        return status_of(self.table.name, self.job, [*self._over.values(), *self._live.values()], self.port.now())
+        parts = await self.sections.read()
+        return status_of(self.table.name, self.job, parts, self.port.now())
 
     async def _slot(self) -> None:
         await self.kernel.repeat(self._step)
@@ -156,14 +138,20 @@ class JobWorker:
         if most is not None and now - self._busy_at >= most:
             return False
         await self.port.sleep(_SLICE_SECONDS)
-        await self._read_job(self._pause())
+        await self._read_job(self.sections.pause)
         return True
 
-    def _pause(self) -> float:
-        """The time between two looks of a slot without a section."""
-        return min(LOOK_SECONDS, max(IDLE_SECONDS, (self.port.monotonic() - self._took_at) / 10))
+    async def _take(self) -> HeldSection | None:
+        """A section of this slot's own; None if there is none now."""
+        taken = await self.sections.take()
+        if taken is None:
+            return None
+        part, lease = taken.held.part, f"section {taken.held.part.section}"
+        self.port.events.emit(
+            LeaseTaken(worker=self.kernel.name, lease=lease, fence=part.fence, is_takeover=taken.is_takeover)
+        )
+        return taken.held
 
-    # --- which section ------------------------------------------------------------------------------------------------
     async def _read_job(self, pause: float | None = None) -> None:
         """Look at the job again, where the last look is some time ago. JobRefused if it is gone."""
         if self.port.monotonic() - self._read_at < (LOOK_SECONDS if pause is None else pause):
@@ -183,101 +171,6 @@ class JobWorker:
                 hint="singletable job list MODULE has all jobs.",
             )
         return stored
-
-    async def _take(self) -> HeldSection | None:
-        """A section of this slot's own; None if there is none now. What was seen a while ago others may have taken."""
-        while True:
-            if self.port.monotonic() - self._looked_at >= IDLE_SECONDS:
-                self._free.clear()
-            try:
-                number, stored = self._free.popleft()
-            except IndexError:
-                if not await self._look():
-                    return None
-                continue
-            if number in self._held or number in self._over:
-                continue
-            began = self.port.monotonic()
-            with Meter() as meter:
-                part = await self.store.take(self.job.job, number, stored, self.port.token())
-            self.limits.charge(meter)
-            if part is None:  # others were first, and may have taken the next ones too
-                self._free.clear()
-                self._looked_at = float("-inf")
-                continue
-            is_takeover = stored is not None and bool(stored.owner)
-            lease = f"section {number}"
-            self.port.events.emit(
-                LeaseTaken(worker=self.kernel.name, lease=lease, fence=part.fence, is_takeover=is_takeover)
-            )
-            held = HeldSection(renewed_at=began, part=part, beats=part.beats, kept_at=began)
-            self._held[number] = held
-            self._took_at = self.port.monotonic()
-            return held
-
-    async def _look(self) -> bool:
-        """Find sections that are free; False if there are none, or another slot looks."""
-        try:
-            self._may_look.pop()
-        except IndexError:
-            return bool(self._free)
-        try:
-            if self._free:
-                return True
-            if self.port.monotonic() - self._looked_at < self._pause() and not self._is_unseen():
-                return False
-            await self._look_at(self._window())
-            self._looked_at = self.port.monotonic()
-            return bool(self._free)
-        finally:
-            self._may_look.append(True)
-
-    def _is_unseen(self) -> bool:
-        """Whether there are sections of which nothing is known: a look at them is not a second one."""
-        known = len(self._over) + len(self._live)
-        return known < self.job.sections or (len(self._over) == self.job.sections and not self._is_at_end)
-
-    def _window(self) -> list[int]:
-        """Some unfinished sections, after those of the last look; the end, if all are over."""
-        sections = self.job.sections
-        if len(self._over) == sections:
-            self._is_at_end = True
-            return [sections]
-        window = list[int]()
-        for step in range(sections):
-            number = (self._next + step) % sections
-            if number not in self._over and number not in self._held:
-                window.append(number)
-            if len(window) == AT_ONCE:
-                break
-        self._next = (window[-1] + 1) % sections if window else self._next
-        return window
-
-    async def _look_at(self, window: list[int]) -> None:
-        with Meter() as meter:
-            parts = await self.store.parts(self.job.job, window)
-        self.limits.charge(meter)
-        self._note(parts)
-        now = self.port.monotonic()
-        for number in window:
-            part = parts.get(number)
-            if part is None or (not part.is_over and self._is_free(part, now)):
-                self._free.append((number, part))
-
-    def _is_free(self, part: JobPart, now: float) -> bool:
-        """Whether it has no owner, or a dead one."""
-        sign = part.fence, part.beats, part.rounds
-        return not part.owner or self._seen.is_dead(str(part.section), sign, now)
-
-    def _note(self, parts: dict[int, JobPart]) -> None:
-        for number, part in parts.items():
-            if number == self.job.sections:
-                continue
-            if part.is_over:
-                self._over[number] = part
-                self._live.pop(number, None)
-            else:
-                self._live[number] = part
 
     # --- one section --------------------------------------------------------------------------------------------------
     async def _do(self, held: HeldSection) -> None:
@@ -389,7 +282,7 @@ class JobWorker:
             if self.on_kept is not None and kept.section != self.job.sections:
                 self.on_kept(held.read_units, held.write_units)
             held.keep(kept, began)
-            self._note({kept.section: kept})
+            self.sections.note({kept.section: kept})
 
     async def _beat(self, held: HeldSection) -> None:
         began = self.port.monotonic()
@@ -403,8 +296,8 @@ class JobWorker:
     # --- the end ------------------------------------------------------------------------------------------------------
     async def _end(self, held: HeldSection) -> None:
         """Make the result of all sections; then the job has ended."""
-        counts = status_of(self.table.name, self.job, self._over.values(), self.port.now())
-        port, parts = self._port_of(held), [part for _, part in sorted(self._over.items())]
+        counts = status_of(self.table.name, self.job, self.sections.over.values(), self.port.now())
+        port, parts = self._port_of(held), [part for _, part in sorted(self.sections.over.items())]
         store = JobStore(port, self.table)
         with Meter() as cost:
             told = SectionLines(counts.counts, counts.seen, partial(store.told, parts), partial(store.states_of, parts))
@@ -419,7 +312,7 @@ class JobWorker:
         """Report the progress, if that is due. It reads all sections, so of many it is due more rarely."""
         if self.progress is None:
             return
-        now, pause = self.port.monotonic(), self.options.tell_seconds * max(1.0, len(self._live) / AT_ONCE)
+        now, pause = self.port.monotonic(), self.options.tell_seconds * max(1.0, len(self.sections.live) / AT_ONCE)
         if now - self._told_at >= pause:
             self._told_at = now
             self.progress(await self.status())

@@ -1,0 +1,167 @@
+"""The sections of a job as one process knows them: which are free, over, or another's. Flows.
+
+It looks at up to a hundred in a request, beginning at random, and remembers those that it may take. Where there are
+none it looks again after a pause, which grows: each look reads the sections that others have.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from msgspec import Struct
+
+from singletable.flow import Meter, Observations, Port
+from singletable.jobs.held_section import HeldSection
+from singletable.jobs.items import JobItem, JobPart
+from singletable.jobs.limits import JobLimits
+from singletable.jobs.store import AT_ONCE, JobStore
+
+IDLE_SECONDS: Final = 1.0
+"""Between two looks of a worker that has just taken a section."""
+_LONGEST_PAUSE_SECONDS: Final = 3.0
+_PAUSE_PART: Final = 0.1
+"""The pause between two looks, as a part of the time since a section was taken."""
+
+
+class Taken(Struct, frozen=True):
+    """A section that was taken."""
+
+    held: HeldSection
+    is_takeover: bool
+    """Whether its owner before had died."""
+
+
+@dataclass(eq=False)
+class FreeSections:
+    """What a worker's slots may take."""
+
+    port: Port
+    store: JobStore
+    job: JobItem
+    limits: JobLimits
+    lease_seconds: float
+    held: dict[int, HeldSection]
+    """The sections of the worker's slots, by their numbers."""
+    over: dict[int, JobPart] = field(default_factory=dict[int, JobPart])
+    live: dict[int, JobPart] = field(default_factory=dict[int, JobPart])
+    """Sections that were begun and are not over, by the last look."""
+    _free: deque[tuple[int, JobPart | None]] = field(default_factory=deque[tuple[int, JobPart | None]])
+    _may_look: deque[bool] = field(default_factory=lambda: deque([True]))
+    """A token: the slot that pops it looks."""
+    _is_at_end: bool = False
+    """Whether the last section was looked at, as all others are over."""
+    _next: int = 0
+    """The section at which the next look begins."""
+    _looked_at: float = float("-inf")
+    _took_at: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._seen = Observations[tuple[int, int, int]](self.lease_seconds)
+        self._took_at = self.port.monotonic()
+        self._next = int(self.port.random() * self.job.sections)
+
+    @property
+    def pause(self) -> float:
+        """The time between two looks of a slot without a section, in seconds."""
+        since = self.port.monotonic() - self._took_at
+        return min(_LONGEST_PAUSE_SECONDS, max(IDLE_SECONDS, since * _PAUSE_PART))
+
+    async def take(self) -> Taken | None:
+        """Take a section; None if there is none now. What was seen a while ago others may have taken."""
+        while True:
+            if self.port.monotonic() - self._looked_at >= IDLE_SECONDS:
+                self._free.clear()
+            try:
+                number, stored = self._free.popleft()
+            except IndexError:
+                if not await self._look():
+                    return None
+                continue
+            if number in self.held or number in self.over:
+                continue
+            began = self.port.monotonic()
+            with Meter() as meter:
+                part = await self.store.take(self.job.job, number, stored, self.port.token())
+            self.limits.charge(meter)
+            if part is None:  # others were first, and may have taken the next ones too
+                self._free.clear()
+                self._looked_at = float("-inf")
+                continue
+            held = self.held[number] = HeldSection(renewed_at=began, part=part, beats=part.beats, kept_at=began)
+            self._took_at = self.port.monotonic()
+            return Taken(held, stored is not None and bool(stored.owner))
+
+    async def read(self) -> list[JobPart]:
+        """The sections that were begun. A read for each hundred that were not over."""
+        left = [number for number in range(self.job.sections) if number not in self.over]
+        for begin in range(0, len(left), AT_ONCE):
+            self.note(await self.store.parts(self.job.job, left[begin : begin + AT_ONCE]))
+        return [*self.over.values(), *self.live.values()]
+
+    def note(self, parts: dict[int, JobPart]) -> None:
+        """Note sections as they are stored."""
+        for number, part in parts.items():
+            if number == self.job.sections:
+                continue
+            if part.is_over:
+                self.over[number] = part
+                self.live.pop(number, None)
+            else:
+                self.live[number] = part
+
+    async def _look(self) -> bool:
+        """Find sections that are free; False if there are none, or another slot looks."""
+        try:
+            self._may_look.pop()
+        except IndexError:
+            return bool(self._free)
+        try:
+            if self._free:
+                return True
+            if self.port.monotonic() - self._looked_at < self.pause and not self._is_unseen():
+                return False
+            await self._look_at(self._window())
+            self._looked_at = self.port.monotonic()
+            return bool(self._free)
+        finally:
+            self._may_look.append(True)
+
+    def _is_unseen(self) -> bool:
+        """Whether there are sections of which nothing is known: a look at them is not a second one."""
+        known = len(self.over) + len(self.live)
+        return known < self.job.sections or (len(self.over) == self.job.sections and not self._is_at_end)
+
+    def _window(self) -> list[int]:
+        """Some unfinished sections, after those of the last look; the end, if all are over."""
+        sections = self.job.sections
+        if len(self.over) == sections:
+            self._is_at_end = True
+            return [sections]
+        window = list[int]()
+        for step in range(sections):
+            number = (self._next + step) % sections
+            if number not in self.over and number not in self.held:
+                window.append(number)
+            if len(window) == AT_ONCE:
+                break
+        self._next = (window[-1] + 1) % sections if window else self._next
+        return window
+
+    async def _look_at(self, window: Sequence[int]) -> None:
+        with Meter() as meter:
+            parts = await self.store.parts(self.job.job, window)
+        self.limits.charge(meter)
+        self.note(parts)
+        now = self.port.monotonic()
+        for number in window:
+            part = parts.get(number)
+            if part is None or (not part.is_over and self._is_free(part, now)):
+                self._free.append((number, part))
+
+    def _is_free(self, part: JobPart, now: float) -> bool:
+        """Whether it has no owner, or a dead one."""
+        sign = part.fence, part.beats, part.rounds
+        return not part.owner or self._seen.is_dead(str(part.section), sign, now)
