@@ -265,17 +265,48 @@ async def test_the_awaiting_shell(sound: Database) -> None:
 
 
 # --- when a plan takes its counts -------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("seconds", "is_taken"), [(24 * 3600 - 1, True), (24 * 3600, False), (-1, False)])
+@pytest.mark.parametrize(("seconds", "is_taken"), [(24 * 3600 - 1, True), (24 * 3600, False), (-4, True), (-61, False)])
 def test_they_are_taken_for_a_day(
     sound: Database, monkeypatch: pytest.MonkeyPatch, seconds: float, is_taken: bool
 ) -> None:
     at = sound.port.now()
     monkeypatch.setattr(sound.port, "now", lambda: at)
     job = counted_by_job(sound, FILLED)
-    monkeypatch.setattr(sound.port, "now", lambda: at + seconds)
+    monkeypatch.setattr(sound.port, "now", lambda: at + seconds)  # below 0: another machine's clock is ahead
     assert (Migrations(sound, FILLED).plan().counted_at is not None) is is_taken
     with nullcontext() if is_taken else pytest.raises(InvalidRequest, match="it ended a day ago"):
         assert Migrations(sound, FILLED).plan(job=job).counted_at is not None
+
+
+@pytest.mark.parametrize(
+    ("sections", "over", "hours"), [(1, 0, 25), (1, 3, 25), (3, 0, 25), (3, 3, 25), (1, 3, 23), (3, 3, 23)]
+)
+def test_counts_of_a_job_that_nobody_worked_on_for_a_day_are_refused(
+    sound: Database, monkeypatch: pytest.MonkeyPatch, sections: int, over: int, hours: int
+) -> None:
+    """What is wrong since, where it had read, would allow the plan. Where it was at some section, or before its end.
+    Pauses of less than a day do not matter, nor how long a section waits while others are read."""
+    at, table = sound.port.now(), CHANGES["another type"][0]
+    jobs = Jobs(sound, table)
+    monkeypatch.setattr(PlanWork, "page", 5)
+    monkeypatch.setattr(PlanWork, "keep_seconds", 0.0)
+    monkeypatch.setattr(sound.port, "now", lambda: at)
+    job = jobs.begin("plan", sections=sections)
+    halfway = jobs.run(job.id, at_once=1, stop=stopped_after(2))
+    assert 0 < halfway.seen < 60
+    while halfway.over < min(over, sections):
+        at += 23 * 3600  # within a day, each time
+        halfway = jobs.run(job.id, at_once=1, stop=stopped_after(2))
+    assert (halfway.state, halfway.over) == ("running", min(over, sections))
+    at += hours * 3600
+    if hours < 24:
+        assert jobs.run(job.id, at_once=1).state == "ended"
+        return
+    with pytest.raises(InvalidRequest, match="nobody has read for a day") as refused:
+        jobs.run(job.id, at_once=1)
+    assert refused.value.hint == "Cancel the job, and begin it again."
+    jobs.cancel(job.id)
+    assert told(sound, table, job=counted_by_job(sound, table)) == told(sound, table, job=False)
 
 
 def test_counts_that_may_refuse_a_plan_are_taken_by_who_names_the_job(db: Database) -> None:

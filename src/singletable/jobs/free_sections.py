@@ -1,7 +1,7 @@
 """The sections of a job as one process knows them: which are free, over, or another's. Flows.
 
-It looks at up to a hundred in a request, beginning at random, and remembers those that it may take. Where there are
-none it looks again after a pause, which grows: each look reads the sections that others have.
+A look reads up to a hundred sections, from a random one on, and remembers the free ones. Without a free one the pause
+before the next look grows: it reads the sections of the other workers again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Taken(Struct, frozen=True):
 
 @dataclass(eq=False)
 class FreeSections:
-    """What a worker's slots may take."""
+    """The sections of a job, for the slots of one worker."""
 
     port: Port
     store: JobStore
@@ -70,8 +70,9 @@ class FreeSections:
         return min(_LONGEST_PAUSE_SECONDS, max(IDLE_SECONDS, since * _PAUSE_PART))
 
     async def take(self) -> Taken | None:
-        """Take a section; None if there is none now. What was seen a while ago others may have taken."""
+        """Take a section; None without a free one now."""
         while True:
+            # seen a while ago, others may have taken it
             if self.port.monotonic() - self._looked_at >= IDLE_SECONDS:
                 self._free.clear()
             try:
@@ -102,7 +103,7 @@ class FreeSections:
         return [*self.over.values(), *self.live.values()]
 
     def note(self, parts: dict[int, JobPart]) -> None:
-        """Note sections as they are stored."""
+        """Note stored sections."""
         for number, part in parts.items():
             if number == self.job.sections:
                 continue
@@ -113,7 +114,7 @@ class FreeSections:
                 self.live[number] = part
 
     async def _look(self) -> bool:
-        """Find sections that are free; False if there are none, or another slot looks."""
+        """Find free sections; False if there are none, or another slot looks."""
         try:
             self._may_look.pop()
         except IndexError:
@@ -130,7 +131,7 @@ class FreeSections:
             self._may_look.append(True)
 
     def _is_unseen(self) -> bool:
-        """Whether there are sections of which nothing is known: a look at them is not a second one."""
+        """Whether some sections were never looked at."""
         known = len(self.over) + len(self.live)
         return known < self.job.sections or (len(self.over) == self.job.sections and not self._is_at_end)
 

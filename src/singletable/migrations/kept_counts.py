@@ -34,6 +34,8 @@ _KEEP_SECONDS: Final = 5.0
 """The time between two writes of the file: a kill loses so much of a reading."""
 KEPT_SECONDS: Final = 24 * 3600.0
 """The age from which on a reading is not taken."""
+_AHEAD_SECONDS: Final = 60.0
+"""The most by which a clock may be ahead, of another machine that kept a reading."""
 _PAGE: Final = 1_000
 """The most items of a page, of a reading that looks for nothing but what the declaration can't read."""
 T = TypeVar("T")
@@ -64,6 +66,8 @@ class KeptCounts(Struct, frozen=True):
     """When it ended, in seconds since 1970; None while there is more to read."""
     kept_at: float = 0.0
     """When this was written."""
+    spans: tuple[tuple[float, float], ...] = ()
+    """The times from when to when a section of a job was read, without pauses of a day."""
 
 
 class CountsFile:
@@ -157,7 +161,7 @@ class CountsFile:
 
     def is_young(self, kept: KeptCounts) -> bool:
         """Whether it was kept within a day."""
-        return 0 <= self.port.now() - kept.kept_at < KEPT_SECONDS
+        return -_AHEAD_SECONDS <= self.port.now() - kept.kept_at < KEPT_SECONDS
 
     async def patiently(self, work: Callable[[], Awaitable[T]]) -> T:
         """The result of reading that may be begun again, which is told where it waits."""

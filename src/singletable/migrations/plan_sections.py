@@ -2,6 +2,9 @@
 
 A section counts what a plan's reading counts, and nothing that takes the items of another section: two that have one
 value, two that become one. Its state is that of a reading of one segment; the states add up to the counts of all.
+
+The counts are of the day: a reading in which nobody has read for a day, as where its job was paused, is refused. Who
+names the job takes its counts also where they allow the plan, and what was read before is too old to do so.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from collections.abc import AsyncIterable, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest
 from singletable.flow import Port
@@ -17,7 +21,7 @@ from singletable.foundation import ScanSegment, Table
 from singletable.migrations.acceptance import Accepted
 from singletable.migrations.counts_of_job import packed_counts, unpacked_counts
 from singletable.migrations.item_counts import ItemCounts
-from singletable.migrations.kept_counts import CountRun, CountsFile, KeptCounts
+from singletable.migrations.kept_counts import KEPT_SECONDS, CountRun, CountsFile, KeptCounts
 from singletable.migrations.prediction import FillCount
 from singletable.migrations.preparation import Prepared, prepare
 from singletable.migrations.steps import Planning
@@ -42,16 +46,20 @@ class PlanSections:
         return SectionReading(self.known, self.table, ScanSegment(number, of), kept)
 
     async def whole(self, port: Port, states: AsyncIterable[bytes]) -> KeptCounts:
-        """The counts of all sections, by the states of all. InvalidRequest where one counted something else."""
+        """The counts of all sections, by the states of all. InvalidRequest where one counted something else, or where
+        nobody has read for a day."""
         total, fills, part_units = self.known.reading.anew(), list[FillCount](), 0.0
+        spans = list[tuple[float, float]]()
         async for state in states:
             kept = self._own(state)
             total.add(kept.seen, kept.counted)
+            spans += kept.spans
             if kept.fill:
                 fills.append(msgspec.convert(kept.fill["whole"], FillCount))
                 part_units += kept.fill["part_units"]
         fill = {"whole": msgspec.to_builtins(FillCount.sum(fills)), "part_units": part_units} if fills else {}
         now = port.now()
+        self._check_spans(spans, now)
         return KeptCounts(self.work, (), total.seen, tuple(total.counted()), b"", fill, ended_at=now, kept_at=now)
 
     def _own(self, state: bytes) -> KeptCounts:
@@ -66,6 +74,19 @@ class PlanSections:
             )
         return kept
 
+    def _check_spans(self, spans: Sequence[tuple[float, float]], now: float) -> None:
+        """InvalidRequest where nobody has read for a day between the first of these spans and now."""
+        since = min((begin for begin, _ in spans), default=now)
+        for begin, end in sorted([*spans, (now, now)]):
+            if begin - since >= KEPT_SECONDS:
+                raise InvalidRequest(
+                    "nobody has read for a day since the job began: what its sections counted is too old",
+                    table=self.table.name,
+                    operation="plan",
+                    hint="Cancel the job, and begin it again.",
+                )
+            since = max(since, end)
+
 
 class SectionReading:
     """A section as one process reads it."""
@@ -73,13 +94,16 @@ class SectionReading:
     def __init__(self, known: Prepared, table: Table, segment: ScanSegment, state: KeptCounts | None) -> None:
         self._known, self._table, self._segment, self._state = known, table, segment, state
         self._run: Any = None
+        self._spans = () if state is None else state.spans
 
     async def round(self, port: Port, page: int) -> int:
         """Read at most `page` items, and count them. Returns their number."""
         run = self._run = self._run or await self._begun(port)
         run.port = run.kept.port = port
         run.page, before = page, run.reading.seen
+        self._read_at(port.now())
         await run.round()
+        self._read_at(port.now())
         seen: int = run.reading.seen - before
         return seen
 
@@ -97,7 +121,16 @@ class SectionReading:
         """Return its counts so far, to be kept."""
         if self.is_over:
             await self._run.end()
-        return packed_counts(self._run.kept.kept(tuple(self._run.state), b"", None), most_bytes)
+        kept: KeptCounts = self._run.kept.kept(tuple(self._run.state), b"", None)
+        return packed_counts(replace(kept, spans=self._spans), most_bytes)
+
+    def _read_at(self, now: float) -> None:
+        """Note that it is read at a time: in its last span, or after a pause of a day."""
+        if self._spans and now - self._spans[-1][1] < KEPT_SECONDS:
+            begin, end = self._spans[-1]
+            self._spans = (*self._spans[:-1], (begin, max(end, now)))
+        else:
+            self._spans = (*self._spans, (now, now))
 
     async def _begun(self, port: Port) -> Any:
         known = self._known
