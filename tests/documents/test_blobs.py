@@ -25,7 +25,7 @@ from singletable.operations.answers import RAW
 from singletable.records import flows
 from singletable.schema import ANY
 from singletable.schema.models import model_of
-from tests.documents.models import Project, Shape, grow, move_shape, note, nothing, put_shape, swallow
+from tests.documents.models import Project, Shape, grow, link_shape, move_shape, note, nothing, put_shape, swallow
 from tests.support.engines import fresh
 
 DATA = b'{"text":"hello","x":1,"y":2}'
@@ -144,6 +144,28 @@ def test_a_directory_that_is_not_mounted_is_told_and_waited_for(tmp_path: Path, 
         shutil.rmtree(directory, ignore_errors=True)
         away.rename(directory)
         assert [outcome.status for outcome in docs.process("p1")] == ["applied"]
+
+
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_a_mutation_is_not_rejected_for_a_content_in_a_directory_that_is_not_mounted(
+    tmp_path: Path, is_empty: bool
+) -> None:
+    directory, away = tmp_path / "blobs", tmp_path / "away"
+    with fresh() as db:
+        docs = Documents(db, Project, blobs=LocalBlobs(directory))
+        docs.create("o1", "p1")
+        docs.apply("p1", [put_shape(id="other", shape=Shape(text="other")).by("c", 1)])
+        (stored,) = docs.store("p1", Project.shapes, [Shape(1, 2, "hello")])
+        docs.submit("p1", [link_shape(id="s", shape=stored).by("c", 2)])
+        directory.rename(away)
+        if is_empty:
+            directory.mkdir()
+        with pytest.raises(Unavailable, match="missing or empty"):
+            docs.process("p1")
+        shutil.rmtree(directory, ignore_errors=True)
+        away.rename(directory)
+        assert [outcome.status for outcome in docs.process("p1")] == ["applied"]
+        assert docs.head("p1").shapes["s"] == Shape(1, 2, "hello")
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

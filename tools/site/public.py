@@ -41,7 +41,16 @@ GROUND = {
         *("Connections", "RetryPolicy", "Timeouts"),
     ),
     "singletable.events": (
-        *("Event", "Listener", "FirstAnswered", "RequestEnded", "RequestTried", "TableMissing", "WorkOverran"),
+        *(
+            "Event",
+            "Listener",
+            "BlobCalled",
+            "FirstAnswered",
+            "RequestEnded",
+            "RequestTried",
+            "TableMissing",
+            "WorkOverran",
+        ),
         *("Carrier", "Handled", "Sent", "TraceContext"),
         *("WorkerPaused", "WorkerStarted", "WorkerStopped", "LeaseLost", "LeaseTaken", "TaskBegun", "TaskEnded"),
         *("ChangeRetried", "LetterAdded", "ShardGap", "ShardOpened", "StepApplied"),

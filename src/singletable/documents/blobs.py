@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 
 from singletable.errors import Denied, NotConfigured, SingletableError, Unavailable
 from singletable.flow import DurableDirectories
+from singletable.object_faults import ObjectPlace, is_denial, is_of_missing_bucket, place_of, refusal_of, remedy_of
 
 _WRITING = ".writing"
 """The directory in which files are written before they are linked under their names. It is not listed."""
@@ -98,7 +99,7 @@ class LocalBlobs:
         return f"<LocalBlobs at {self.directory}>"
 
     def put(self, path: str, data: bytes) -> bool:
-        with _faults("put"):
+        with self._faults("put"):
             target = self.directory / path
             self._directories.make(target.parent)
             is_new = not target.exists() and self._link(target, data)
@@ -107,7 +108,7 @@ class LocalBlobs:
             return is_new
 
     def get(self, path: str, most: int) -> bytes | None:
-        with _faults("get"):
+        with self._faults("get"):
             try:
                 with open(self.directory / path, "rb") as file:
                     return file.read(most + 1)
@@ -117,33 +118,56 @@ class LocalBlobs:
                 return None
 
     def has(self, path: str) -> bool:
-        with _faults("has"):
+        with self._faults("has"):
             return (self.directory / path).exists()
 
     def list(self, prefix: str) -> Iterator[str]:
-        with _faults("list"):
+        with self._faults("list"):
             for folder, folders, files in os.walk(self.directory / prefix, onerror=_unless_missing):
                 folders[:] = sorted(each for each in folders if each != _WRITING)
                 names = sorted(file for file in files if not file.startswith("."))  # as .DS_Store, and .nfs0001 of NFS
                 yield from ((Path(folder) / name).relative_to(self.directory).as_posix() for name in names)
 
     def delete(self, path: str) -> None:
-        with _faults("delete"):
+        with self._faults("delete"):
             target = self.directory / path
             target.unlink(missing_ok=True)
             if target.parent.exists():
                 self._directories.sync(target.parent)
+
+    @contextmanager
+    def _faults(self, verb: str) -> Generator[None, None, None]:
+        """Errors say the directory, and no path below it, which holds keys."""
+        try:
+            yield
+        except OSError as error:
+            name = errno.errorcode.get(error.errno or 0, "OSError")
+            if isinstance(error, PermissionError):
+                hint = f"Allow the user of this process to write in {self.directory}."
+                raise _at(
+                    self._place, Denied(f"the blob store ({self.name}) refused to {verb}: {name}", hint=hint), verb
+                ) from None
+            raise _at(self._place, _failed(self.name, verb, name), verb) from None
+
+    @property
+    def name(self) -> str:
+        """The store as errors and events name it."""
+        return f"directory {self.directory}"
+
+    @property
+    def _place(self) -> ObjectPlace:
+        return ObjectPlace(self.name, endpoint=self.directory.absolute().as_uri())
 
     def _check_mounted(self) -> None:
         """Raises Unavailable where the whole directory is missing or has no content: the one asked for is not lost
         then. A note may have been put there meanwhile, as by a collection of garbage."""
         names = self.directory.iterdir() if self.directory.is_dir() else ()
         if not any(each.name != _WRITING and not each.name.startswith(NOTES) for each in names):
-            raise Unavailable(
+            missing = Unavailable(
                 f"the directory of the blob store is missing or empty: {self.directory}",
-                operation="blob get",
                 hint="Mount it, or correct its path, and call again: what waits for it goes on.",
             )
+            raise _at(self._place, missing, "get")
 
     def _link(self, target: Path, data: bytes) -> bool:
         draft = self.directory / _WRITING / secrets.token_hex(16)
@@ -181,7 +205,12 @@ class ObjectBlobs:
         self.store = store
 
     def __repr__(self) -> str:
-        return f"<ObjectBlobs on {type(self.store).__name__}>"
+        return f"<ObjectBlobs on {place_of(self.store).name}>"
+
+    @property
+    def name(self) -> str:
+        """The store as errors and events name it."""
+        return place_of(self.store).name
 
     def put(self, path: str, data: bytes) -> bool:
         exists = self._obstore.exceptions.AlreadyExistsError
@@ -196,7 +225,9 @@ class ObjectBlobs:
         with self._faults("get"):
             try:
                 blob = self._obstore.get(self.store, path)
-            except FileNotFoundError:
+            except FileNotFoundError as error:
+                if is_of_missing_bucket(error):
+                    raise
                 return None
             if blob.meta["size"] <= most:
                 return bytes(blob.bytes())
@@ -216,28 +247,26 @@ class ObjectBlobs:
                 yield from (entry["path"] for entry in page)
 
     def delete(self, path: str) -> None:
-        with self._faults("delete"), suppress(FileNotFoundError):
-            self._obstore.delete(self.store, path)
+        with self._faults("delete"):
+            try:
+                self._obstore.delete(self.store, path)
+            except FileNotFoundError as error:
+                if is_of_missing_bucket(error):
+                    raise
 
     @contextmanager
     def _faults(self, verb: str) -> Generator[None, None, None]:
+        """Errors say the bucket and the reason, and no path, which holds keys."""
         errors = self._obstore.exceptions
         try:
             yield
-        except (errors.PermissionDeniedError, errors.UnauthenticatedError):
-            raise Denied(f"the blob store refused to {verb}", operation=f"blob {verb}") from None
         except (errors.BaseError, OSError) as error:
-            raise _failed(verb, type(error).__name__) from error
-
-
-@contextmanager
-def _faults(verb: str) -> Generator[None, None, None]:
-    try:
-        yield
-    except PermissionError:
-        raise Denied(f"the blob directory refused to {verb}", operation=f"blob {verb}") from None
-    except OSError as error:
-        raise _failed(verb, errno.errorcode.get(error.errno or 0, "OSError")) from error
+            place, why = place_of(self.store), refusal_of(error)
+            if isinstance(error, (errors.PermissionDeniedError, errors.UnauthenticatedError)) or is_denial(error):
+                hint = remedy_of(place, verb, why)
+                denied = Denied(f"the blob store ({place.name}) refused to {verb}: {why}", hint=hint)
+                raise _at(place, denied, verb) from None
+            raise _at(place, _failed(place.name, verb, why), verb) from None
 
 
 def _unless_missing(error: OSError) -> None:
@@ -245,9 +274,12 @@ def _unless_missing(error: OSError) -> None:
         raise error
 
 
-def _failed(verb: str, why: str) -> SingletableError:
-    return Unavailable(
-        f"the blob store could not {verb}: {why}",
-        operation=f"blob {verb}",
-        hint="Nothing was committed with it; call again when the store works.",
-    )
+def _failed(name: str, verb: str, why: str) -> Unavailable:
+    hint = "Nothing was committed with it; call again when the store works."
+    return Unavailable(f"the blob store ({name}) could not {verb}: {why}", hint=hint)
+
+
+def _at(place: ObjectPlace, error: SingletableError, verb: str) -> SingletableError:
+    """The error, of the service that was asked: it is another one than the database's."""
+    error.operation, error.region, error.endpoint = f"blob {verb}", place.region, place.endpoint
+    return error

@@ -335,8 +335,10 @@ async def _stored_references(
     wanted = sorted(refs - reached, key=lambda content: (content.folder, content.digest))
     if not wanted:
         return reached
-    there = await port.call_all([partial(contents.has, content) for content in wanted])
-    return reached | {content for content, is_there in zip(wanted, there, strict=True) if is_there}
+    # A store is not taken for empty that held this document's contents: it may not be mounted.
+    is_there = contents.is_stored if any(hashes.values()) else contents.has
+    there = await port.call_all([partial(is_there, content) for content in wanted])
+    return reached | {content for content, stored in zip(wanted, there, strict=True) if stored}
 
 
 # --- afterwards -------------------------------------------------------------------------------------------------------

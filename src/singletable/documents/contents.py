@@ -90,6 +90,12 @@ class Contents:
     def has(self, content: Content) -> bool:
         return self.store.has(self.path(content))
 
+    def is_stored(self, content: Content) -> bool:
+        """The same for a caller that decides by it: raises where the whole store is missing. A content that is missing
+        takes a second request."""
+        path = self.path(content)
+        return self.store.has(path) or self.store.get(path, 0) is not None
+
     def delete(self, content: Content) -> None:
         self.store.delete(self.path(content))
 

@@ -12,10 +12,12 @@ from typing import Any, Generic, TypeVar
 from singletable.documents.blobs import BlobStore, NoBlobs
 from singletable.documents.contents import MAX_CONTENT_BYTES, Contents, prefix_of
 from singletable.documents.document import Document, DocumentModel, document_model, documents_of
+from singletable.documents.heard_blobs import HeardBlobs
 from singletable.documents.mutations import Submission
 from singletable.documents.rows import CollectionVersion, GcEpoch, Version
 from singletable.errors import InvalidRequest, NotConfigured
 from singletable.events import Listeners
+from singletable.flow import Port
 from singletable.foundation import CursorSeal, Table
 
 D = TypeVar("D", bound=Document)
@@ -41,6 +43,8 @@ class Context(Generic[D]):
     authorise: Authoriser | None = None
     is_direct: bool = True
     """Whether a snapshot reads contents by itself. It doesn't in an event loop, which that would block."""
+    port: Port | None = None
+    """The port whose listeners hear of the calls of the store; None for nobody."""
 
     @cached_property
     def model(self) -> DocumentModel:
@@ -53,7 +57,11 @@ class Context(Generic[D]):
 
     def contents(self, parent: str, document_id: str) -> Contents:
         """The blobs of a document of its own."""
-        return Contents(self.store, prefix_of(parent, self.model.words.plural, document_id), self.most)
+        return Contents(self._heard, prefix_of(parent, self.model.words.plural, document_id), self.most)
+
+    @cached_property
+    def _heard(self) -> BlobStore:
+        return self.store if self.port is None else HeardBlobs(self.store, self.port)
 
     def contents_of(self, row: Pooled) -> Contents:
         """The blobs that a document uses: its own, or those of the document that it was branched from."""
@@ -68,6 +76,7 @@ def context_of(
     most: int = MAX_CONTENT_BYTES,
     authorise: Authoriser | None = None,
     is_direct: bool = True,
+    port: Port | None = None,
 ) -> Context[D]:
     """Raises NotConfigured without a blob store here or on the class, InvalidRequest for an object that is none."""
     model = document_model(kind)
@@ -84,7 +93,7 @@ def context_of(
             f"authorise of {kind.__name__} is an async function: nothing would await it, and all would be allowed",
             hint="Write it without async; a Sync over AsyncDocuments takes an async one.",
         )
-    return Context(kind, store, seal, most, authorise, is_direct)
+    return Context(kind, store, seal, most, authorise, is_direct, port)
 
 
 def contexts_in(

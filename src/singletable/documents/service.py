@@ -58,7 +58,9 @@ class Documents(Generic[D]):
     ) -> None:
         check_blocking(db, "Documents")
         db.port.traits.check("transactions", "Documents")
-        self.context: Context[D] = context_of(kind, blobs, db.target.seal, max_content_bytes, authorise, is_direct=True)
+        self.context: Context[D] = context_of(
+            kind, blobs, db.target.seal, max_content_bytes, authorise, is_direct=True, port=db.port
+        )
         self.db = about(db, self.context.model.table)
 
     def __repr__(self) -> str:

@@ -60,7 +60,7 @@ class AsyncDocuments(Generic[D]):
         check_awaiting(db, "AsyncDocuments")
         db.port.traits.check("transactions", "AsyncDocuments")
         self.context: Context[D] = context_of(
-            kind, blobs, db.target.seal, max_content_bytes, authorise, is_direct=False
+            kind, blobs, db.target.seal, max_content_bytes, authorise, is_direct=False, port=db.port
         )
         self.db = about(db, self.context.model.table)
 

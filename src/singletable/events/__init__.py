@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         TableHeld as TableHeld,
     )
     from singletable.events.requests import (
+        BlobCalled as BlobCalled,
         FirstAnswered as FirstAnswered,
         RequestEnded as RequestEnded,
         RequestTried as RequestTried,
@@ -99,5 +100,5 @@ __getattr__ = late_names(
     ),
     mutations="AnswerRefused ClientResetNeeded MutationStuck MutationsDropped MutationsWaiting",
     pages="ItemWritten PageFailed PageRefused",
-    requests="FirstAnswered RequestEnded RequestTried TableMissing",
+    requests="BlobCalled FirstAnswered RequestEnded RequestTried TableMissing",
 )

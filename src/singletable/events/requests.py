@@ -161,6 +161,46 @@ class RequestEnded(Event, frozen=True, kw_only=True):
         return self.operation, self.table, self.outcome
 
 
+class BlobCalled(Event, frozen=True, kw_only=True):
+    """A call of a blob store ended, in which contents of documents lie. Its path is not told: it holds keys."""
+
+    logger: ClassVar[str] = "singletable.blobs"
+    levels: ClassVar[tuple[str, ...]] = ("DEBUG", "INFO", "WARNING")
+
+    verb: str
+    """`put`, `get`, `has`, `list`, `delete`."""
+    store: str
+    """The directory, or the bucket with its region; the class of an application's own store."""
+    size: int
+    """Bytes that were put or read; paths of a list."""
+    milliseconds: float
+    outcome: str
+    """`ok`; the `code` of the error that it raised; `failed` for an error of another kind."""
+    why: str
+    """The error in words; empty for none."""
+
+    @property
+    def level(self) -> int:
+        return _WARNING if self.outcome != "ok" else _INFO if self.is_slow else _DEBUG
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the call took over a second."""
+        return self.milliseconds >= 1000 * SLOW_SECONDS
+
+    @property
+    def text(self) -> str:
+        if self.outcome != "ok":
+            return f"blob {self.verb} failed after {self.milliseconds:.0f} ms: {self.why}"
+        slow = " (slow)" if self.is_slow else ""
+        unit = "paths" if self.verb == "list" else "bytes"
+        return f"blob {self.verb}, {self.store}: {self.size} {unit}, {self.milliseconds:.1f} ms{slow}"
+
+    @property
+    def cause(self) -> Hashable:
+        return self.verb, self.store, self.outcome, self.is_slow
+
+
 class TableMissing(Event, frozen=True, kw_only=True):
     """A request named a table, or an index, that is missing in the region and account that were asked."""
 

@@ -16,6 +16,7 @@ from singletable.errors import NotConfigured
 from singletable.exchange.claims import BeatClaim
 from singletable.exchange.gate import check_path, check_size
 from singletable.exchange.store_faults import denied, failed, faults, gone_on_failure, missing
+from singletable.object_faults import MISSING_BUCKET, refusal_of
 
 _PART_BYTES: Final = 16 << 20
 """The size of a part of an upload."""
@@ -132,12 +133,11 @@ class ObjectStore:
                 try:
                     yield
                 except FileNotFoundError as error:  # of an object it is caught before
-                    raise failed(self._url, verb, "the bucket is missing") from error
+                    raise failed(self._url, verb, MISSING_BUCKET) from error
         except (errors.PermissionDeniedError, errors.UnauthenticatedError):
             raise denied(self._url, verb) from None
         except errors.BaseError as error:
-            why = "the bucket is missing" if "NoSuchBucket" in str(error) else type(error).__name__
-            raise failed(self._url, verb, why) from error
+            raise failed(self._url, verb, refusal_of(error)) from error
 
 
 def s3_store(bucket: str, prefix: str, url: str) -> ObjectStore:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from singletable.events import Handled, RequestEnded, RequestTried, Sent
+from singletable.events import BlobCalled, Handled, RequestEnded, RequestTried, Sent
 
 SCHEMA: Final = "https://opentelemetry.io/schemas/1.44.0"
 DYNAMODB: Final = "aws.dynamodb"
@@ -115,6 +115,12 @@ def _capacity(event: RequestEnded) -> str:
     units = {"CapacityUnits": event.read_units + event.write_units}
     parts = {"ReadCapacityUnits": event.read_units, "WriteCapacityUnits": event.write_units}
     return json.dumps({"TableName": event.called, **units, **{name: value for name, value in parts.items() if value}})
+
+
+def of_blob(event: BlobCalled) -> Attributes:
+    """The attributes of a call of a blob store, for spans and metrics. The path is not told: it holds keys."""
+    found: Attributes = {"singletable.blob.verb": event.verb, "singletable.blob.store": event.store}
+    return found | ({} if event.outcome == "ok" else {"error.type": event.outcome})
 
 
 def of_sent(sent: Sent) -> Attributes:

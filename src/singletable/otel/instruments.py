@@ -6,7 +6,7 @@ from typing import Final
 
 from opentelemetry.metrics import Meter
 
-from singletable.events import RequestEnded, RequestTried
+from singletable.events import BlobCalled, RequestEnded, RequestTried
 from singletable.otel.attributes import Attributes, is_of_queue, returned_rows, tables_of
 
 _SECONDS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0)
@@ -44,6 +44,12 @@ class Instruments:
         )
         self._sent = meter.create_counter("messaging.client.sent.messages", "{message}", "Messages sent to a queue")
         self._consumed = meter.create_counter("messaging.client.consumed.messages", "{message}", "Messages worked on")
+        self._blob_seconds = meter.create_histogram(
+            "singletable.blob.duration",
+            "s",
+            "Duration of calls of a blob store",
+            explicit_bucket_boundaries_advisory=_SECONDS,
+        )
         self._units = meter.create_counter("singletable.capacity.units", "{unit}", "Capacity units, by pattern")
         self._retries = meter.create_counter("singletable.retries", "{request}", "Requests that are sent again")
 
@@ -64,6 +70,10 @@ class Instruments:
             if units:
                 where = {"db.collection.name": table, "aws.dynamodb.index_name": event.index}
                 self._units.add(units, {**where, "singletable.unit": kind, "singletable.patterns": pattern})
+
+    def count_blob(self, event: BlobCalled, found: Attributes) -> None:
+        """Count a call of a blob store that ended."""
+        self._blob_seconds.record(event.milliseconds / 1000, found)
 
     def count_retry(self, event: RequestTried) -> None:
         """Count a try that another one follows."""

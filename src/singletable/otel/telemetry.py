@@ -11,7 +11,7 @@ from opentelemetry import context as otel_context, metrics, trace
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from singletable.events import Event, Handled, RequestEnded, RequestTried, Sent, TraceContext
+from singletable.events import BlobCalled, Event, Handled, RequestEnded, RequestTried, Sent, TraceContext
 from singletable.otel import attributes
 from singletable.otel.instruments import Instruments
 from singletable.version import VERSION
@@ -23,10 +23,10 @@ _w3c = TraceContextTextMapPropagator()
 class Telemetry:
     """A listener for `connect(listeners=[Telemetry()])`: spans and metrics, by the semantic conventions 1.44.
 
-    Each call is a client span. A task, a mutation and a message are made in a producer span, whose context is stored
-    with them. In a table with a stream the current span's context is stored in each written item. A try of a task, the
-    handlers of a message or a change, and a version of a document are consumer spans. Without a current span nothing is
-    stored.
+    Each call of the table, a queue or a blob store is a client span. A task, a mutation and a message are made in a
+    producer span, whose context is stored with them. In a table with a stream the current span's context is stored in
+    each written item. A try of a task, the handlers of a message or a change, and a version of a document are consumer
+    spans. Without a current span nothing is stored.
 
     `parent` is the parent of a consumer span: "message" for the stored context, so that one trace goes through the
     table; "ambient" for the current span if there is one, as that of a Lambda function. The other one is a link.
@@ -54,28 +54,43 @@ class Telemetry:
         self._now = now
 
     def __call__(self, event: Event) -> None:
-        """Make the span of a call that ended, and count it."""
+        """Make the span of a call that ended, of the table, a queue or a blob store, and count it."""
         if isinstance(event, RequestEnded):
             self._end(event)
         elif isinstance(event, RequestTried) and event.retry_in is not None:
             self._instruments.count_retry(event)
+        elif isinstance(event, BlobCalled):
+            self._end_blob(event)
 
     def _end(self, event: RequestEnded) -> None:
         found = attributes.of_call(event)
         self._instruments.count_call(event, found)
+        target = found.get("messaging.destination.name") or found.get("db.collection.name")
+        name = found.get("messaging.operation.name") or event.operation
+        self._make_span(
+            f"{name} {target}" if target else str(name), event, found, lambda: attributes.more_of_call(event)
+        )
+
+    def _end_blob(self, event: BlobCalled) -> None:
+        found = attributes.of_blob(event)
+        self._instruments.count_blob(event, found)
+        self._make_span(f"{event.verb} blob", event, found, lambda: {"singletable.blob.size": event.size})
+
+    def _make_span(
+        self,
+        name: str,
+        event: RequestEnded | BlobCalled,
+        found: attributes.Attributes,
+        more: Callable[[], attributes.Attributes],
+    ) -> None:
+        """The client span of a call that has just ended."""
         if not (self._roots or trace.get_current_span().get_span_context().is_valid):
             return
         ended = self._now()
-        target = found.get("messaging.destination.name") or found.get("db.collection.name")
-        name = found.get("messaging.operation.name") or event.operation
-        span = self._tracer.start_span(
-            f"{name} {target}" if target else str(name),
-            kind=SpanKind.CLIENT,
-            attributes=found,
-            start_time=ended - int(event.milliseconds * 1_000_000),
-        )
+        start = ended - int(event.milliseconds * 1_000_000)
+        span = self._tracer.start_span(name, kind=SpanKind.CLIENT, attributes=found, start_time=start)
         if span.is_recording():
-            span.set_attributes(attributes.more_of_call(event))
+            span.set_attributes(more())
             if event.outcome not in ("ok", "cancelled"):
                 span.set_status(Status(StatusCode.ERROR, event.why))
         span.end(ended)
