@@ -9,6 +9,7 @@ import pytest
 
 from singletable import Database, Entity, InvalidRequest, Key, Table
 from singletable.errors import Corrupt, NotFound, Throttled
+from singletable.events import Listeners
 from singletable.expressions import attr
 from singletable.flow import UNGATED
 from singletable.jobs import AsyncJobs, JobRefused, Jobs, worker as workers
@@ -472,3 +473,18 @@ def test_a_state_that_is_gone_is_named(db: Database) -> None:
     store = JobStore(db.port, new)
     with pytest.raises(Corrupt, match="section 3 of stats-00000001 lacks its state"):
         db.run(store.state(store.part(job="stats-00000001", section=3, state=0)))
+
+
+def test_who_has_a_section_is_shown_and_named_when_another_takes_it_over(
+    db: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    jobs = Jobs(db, new)
+    job = jobs.begin("fill", sections=1)
+    monkeypatch.setattr(Listeners, "process", "host-1, process 1")
+    db.run(JobStore(db.port, new).take(job.id, 0, None, "a mark"))
+    monkeypatch.setattr(Listeners, "process", "host-2, process 2")
+    assert [part.process for part in jobs.show(job.id).held] == ["host-1, process 1"]
+    assert jobs.run(job.id, lease_seconds=0.2, signals=False, stop=lambda: False).state == "ended"
+    (line,) = [record.getMessage() for record in caplog.records if "took over" in record.getMessage()]
+    assert "the lease of section 0 from host-1, process 1, which has given no sign of life for 0 s" in line
+    assert db.run(JobStore(db.port, new).parts(job.id, [0]))[0].process == "host-2, process 2"

@@ -19,13 +19,14 @@ from tests.situations.situation import situation
     shows="""
         tasks of shop: started, 1 at a time, on host-1, process 101
         tasks of shop: took over the lease of charge (
-        no sign of life for 60 s
-        its process was killed, stands still, or can't reach the table
+        from host-1, process 101, which has given no sign of life for 60 s
+        that process was killed, stands still, or can't reach the table
         """,
     records="WARNING LeaseTaken",
     cause="""A process ended in the middle of a task, without a word: SIGKILL, out of memory, a machine that is gone.
         Its lease was not renewed, and another worker runs the task again.""",
-    todo="Look for the end of the other process. The task needs nothing; `singletable work show` has who holds which.",
+    todo="""Look for the end of the process that is named. The task needs nothing; `singletable work show` has who holds
+        which.""",
 )
 async def killed_worker(program: Program) -> None:
     shop = make_shop()

@@ -45,10 +45,10 @@ def test_a_consumer_that_is_behind_says_by_how_much_and_who_has_its_shard() -> N
         taken = db.run(leases.take(db.port, state, free, "a worker"))
         assert taken is not None
         (held,) = worker.lag().shards
-        assert held.owner == "a worker"
+        assert (held.owner, held.process) == ("a worker", db.port.events.process)
         assert held.beat_seconds is not None
         worker.release(shard.shard)
-        assert worker.lag().shards[0].owner == ""
+        assert (worker.lag().shards[0].owner, worker.lag().shards[0].process) == ("", "")
         beat = db.run(leases.heartbeat(db.port, state, taken, taken.beats + 1))
         assert beat is None or not beat.owner, "its owner finds that it has lost it"
 

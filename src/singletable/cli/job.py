@@ -297,7 +297,8 @@ def tell(table: Table, status: JobStatus, *, as_json: bool, personal: bool = Fal
     click.echo(f"  {_progress_line(status)}")
     for each in status.held:
         what = "the end" if each.section == status.sections else f"section {each.section}"
-        click.echo(f"  {what}: its worker's last sign of life {each.beat_seconds:.1f} s ago")
+        place = f" on {output.clean(each.process)}" if each.process else ""
+        click.echo(f"  {what}: its worker{place}, last sign of life {each.beat_seconds:.1f} s ago")
     for trouble in status.troubles:
         click.echo(f"  a worker left a section with {output.clean(trouble)}: run one, and it says more")
     if status.state == "failed":

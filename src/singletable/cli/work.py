@@ -15,8 +15,9 @@ from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.errors import NotConfigured, NotFound
 from singletable.foundation import Table
+from singletable.holds import why_held
 from singletable.streams import ChangeLag, ShardLag
-from singletable.tasks import TaskLag, TaskWorker
+from singletable.tasks import TaskLag, TaskLease, TaskWorker
 from singletable.tasks.inspect import tasks_of
 
 if TYPE_CHECKING:
@@ -30,15 +31,42 @@ _keys = click.argument("keys", metavar="KEY...", nargs=-1, required=True)
 _consumer = click.option("--consumer", metavar="NAME", help="Of this consumer of changes: KEY is a sequence number.")
 
 
+class DeadTask(msgspec.Struct, frozen=True):
+    """A task that failed in its last try."""
+
+    key: str
+    task: str
+    tries: int
+    died: datetime
+    process: str
+    """Where its last try ran, whose log has the traceback."""
+    error: str
+    """Its class; with `--personal` its text too, which may quote values."""
+
+
+class DeadChange(msgspec.Struct, frozen=True):
+    """A change that its handlers failed at."""
+
+    sequence: str
+    change: str
+    """The type of its item, and what happened to it: `order#INSERT`."""
+    tries: int
+    at: datetime
+    error: str
+    """As that of a dead task."""
+
+
 class Work(msgspec.Struct, frozen=True):
     """The work of one table."""
 
     table: str
+    held: str
+    """Why nothing of it runs before a release; empty for a table that is not held."""
     tasks: TaskLag | None
-    dead_tasks: tuple[str, ...]
+    dead_tasks: tuple[DeadTask, ...]
     changes: tuple[ChangeLag, ...]
-    dead_letters: dict[str, tuple[str, ...]]
-    """The sequence numbers of changes, by consumer."""
+    dead_letters: dict[str, tuple[DeadChange, ...]]
+    """By consumer."""
 
     @property
     def seconds(self) -> float:
@@ -64,21 +92,22 @@ def work() -> None:
 @work.command()
 @_module
 @click.option("--max-lag", type=click.FloatRange(min=0), default=60.0, show_default=True, help="Seconds.")
-@options_anywhere("json", "db")
+@options_anywhere("personal", "json", "db")
 @click.pass_context
-def show(ctx: click.Context, module: str, max_lag: float, as_json: bool) -> None:
-    """Show lag, leases with the time since their last beat, dead tasks and dead letters.
+def show(ctx: click.Context, module: str, max_lag: float, personal: bool, as_json: bool) -> None:
+    """Show lag, leases and who has them, dead tasks and dead letters.
 
     \b
     singletable work show shop.model
     singletable work show shop.model --max-lag 300 --json
 
-    Tasks take 16 requests and a read of each dead one; a consumer of changes five, and two for each of up to 8 shards.
-    Nothing is written. The exit code is 0 where all is well, 4 where something waits for longer than --max-lag or a
+    A table takes a read, its tasks 16 requests and a read of each dead one, a consumer of changes five requests, and
+    two for each of up to 8 shards. Nothing is written. Of an error its class is shown, with --personal its text too,
+    which may quote values. The exit code is 0 where all is well, 4 where something waits for longer than --max-lag or a
     consumer has trouble (changes of its are lost, or its lag can't be measured), else 3 where something is dead.
     """
     with session_of(ctx).connect_to_read() as db, output.MeteredBlock(db) as cost:
-        shown = [_work_of(db, table) for table in tables_of(module)]
+        shown = [_work_of(db, table, personal=personal) for table in tables_of(module)]
     if as_json:
         output.print_json(msgspec.to_builtins(shown))
     else:
@@ -173,23 +202,34 @@ def _each(keys: Sequence[str], verb: Callable[[str], None], name: str, as_json: 
             click.echo(f"{name}: {output.clean(key)}")
 
 
-def _work_of(db: Database, table: Table) -> Work:
+def _work_of(db: Database, table: Table, *, personal: bool) -> Work:
     from singletable.streams import ChangeWorker
     from singletable.streams.inspect import changes_of
 
-    lag, dead = None, list[str]()
+    def error_of(text: str) -> str:
+        return text if personal else text.partition(":")[0]
+
+    lag, dead = None, list[DeadTask]()
     if tasks_of(table) is not None:
         worker = _task_worker(db, table)
-        lag, dead = worker.lag(), [letter.key for letter in worker.dead_letters()]
-    changes, letters = list[Any](), dict[str, tuple[str, ...]]()
+        lag = worker.lag()
+        dead = [
+            DeadTask(one.key, one.task, one.tries, one.died, one.process, error_of(one.error))
+            for one in worker.dead_letters()
+        ]
+    changes, letters = list[Any](), dict[str, tuple[DeadChange, ...]]()
     for declared in changes_of(table):
         consumer = ChangeWorker(db, declared)
         try:
             changes.append(consumer.lag())
-            letters[declared.name] = tuple(letter.sequence for letter in consumer.dead_letters())
+            letters[declared.name] = tuple(
+                DeadChange(one.sequence, f"{one.type}#{one.event}", one.tries, one.at, error_of(one.error))
+                for one in consumer.dead_letters()
+            )
         except NotConfigured as error:
             output.note(f"{declared.name}: {error.what}")
-    return Work(table.name, lag, tuple(dead), tuple(changes), letters)
+    held = db.run(why_held(db.port, table))
+    return Work(table.name, held, lag, tuple(dead), tuple(changes), letters)
 
 
 def _task_worker(db: Database, table: Table) -> TaskWorker:
@@ -210,27 +250,46 @@ def _change_worker(db: Database, table: Table, name: str) -> ChangeWorker:
 
 
 def _print(shown: Work) -> None:
+    if shown.held:
+        click.echo(f"{shown.table}: held, {output.clean(shown.held)}: nothing runs before `singletable release`")
     if shown.tasks is not None:
         _print_tasks(shown.table, shown.tasks, shown.dead_tasks)
     for consumer in shown.changes:
         lag = "not measured" if consumer.seconds is None else f"{consumer.seconds:.0f} s behind"
         trouble = f": {output.clean(consumer.trouble)}" if consumer.trouble else ""
         click.echo(f"{shown.table}: consumer {output.clean(consumer.consumer)} {lag}{trouble}")
-        lines = [(s.shard, s.owner or "nobody", _ago(s.beat_seconds), _behind(s)) for s in consumer.shards]
+        lines = [(s.shard, _holder(s), _ago(s.beat_seconds), _behind(s)) for s in consumer.shards]
         output.print_table(("Shard", "Held by", "Last beat", "Behind"), lines)
-        for sequence in shown.dead_letters.get(consumer.consumer, ()):
-            click.echo(f"  dead letter: {output.clean(sequence)}")
+        dead = [(one.sequence, one.change, one.tries, _time(one.at), one.error) for one in _letters(shown, consumer)]
+        if dead:
+            output.print_table(("Dead letter", "Change", "Tries", "Failed", "Error"), dead)
 
 
-def _print_tasks(table: str, lag: TaskLag, dead: Sequence[str]) -> None:
+def _letters(shown: Work, consumer: ChangeLag) -> Sequence[DeadChange]:
+    return shown.dead_letters.get(consumer.consumer, ())
+
+
+def _holder(shard: ShardLag) -> str:
+    return (shard.process or shard.owner) if shard.owner else "nobody"
+
+
+def _print_tasks(table: str, lag: TaskLag, dead: Sequence[DeadTask]) -> None:
     due = output.counted(lag.due, "task") + ("" if lag.is_all else " or more")
     since = "" if lag.oldest is None else f", the oldest since {_time(lag.oldest)}, {lag.seconds:.0f} s"
     click.echo(f"{table}: {due} due{since}")
     if lag.leases:
-        lines = [(lease.key, _ago(lease.beat_seconds), _time(lease.until), lease.is_over) for lease in lag.leases]
-        output.print_table(("Claimed", "Last beat", "Lease ends", "Over"), lines)
-    for key in dead:
-        click.echo(f"  dead: {output.clean(key)}")
+        lines = [
+            (lease.key, lease.task, lease.process or "unknown", _ago(lease.beat_seconds), _end(lease))
+            for lease in lag.leases
+        ]
+        output.print_table(("Claimed", "Task", "Held by", "Last beat", "Lease"), lines)
+    if dead:
+        lines = [(one.key, one.task, one.tries, _time(one.died), one.process, one.error) for one in dead]
+        output.print_table(("Dead task", "Task", "Tries", "Died", "On", "Error"), lines)
+
+
+def _end(lease: TaskLease) -> str:
+    return f"{'over since' if lease.is_over else 'until'} {_time(lease.until)}"
 
 
 def _behind(shard: ShardLag) -> str:
@@ -242,4 +301,4 @@ def _ago(seconds: float | None) -> str:
 
 
 def _time(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M:%S}"
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC"

@@ -112,6 +112,8 @@ class LeaseTaken(Event, frozen=True, kw_only=True):
     """The hash of a task's key, as its other events have it."""
     seconds: float = 0.0
     """The length of the lease."""
+    holder: str = ""
+    """The host and the id of the process that had it, where they are known."""
 
     @property
     def level(self) -> int:
@@ -124,8 +126,9 @@ class LeaseTaken(Event, frozen=True, kw_only=True):
         named = f"{self.lease} ({self.key_hash})" if self.key_hash else self.lease
         length = f"{self.seconds:.0f} s, the lease's length" if self.seconds else "the lease's length"
         return (
-            f"{self.worker}: took over the lease of {named} from a worker that has given no sign of life for "
-            f"{length}: its process was killed, stands still, or can't reach the table; what it had begun is done again"
+            f"{self.worker}: took over the lease of {named} from {self.holder or 'a worker'}, which has given no sign "
+            f"of life for {length}: that process was killed, stands still, or can't reach the table; what it had begun "
+            "is done again"
         )
 
     @property

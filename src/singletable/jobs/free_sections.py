@@ -30,8 +30,8 @@ class Taken(Struct, frozen=True):
     """A section that was taken."""
 
     held: HeldSection
-    is_takeover: bool
-    """Whether its owner before had died."""
+    holder: str | None
+    """The process of its owner before, who had died, or "" where that is not known; None for no such owner."""
 
 
 @dataclass(eq=False)
@@ -93,7 +93,7 @@ class FreeSections:
                 continue
             held = self.held[number] = HeldSection(renewed_at=began, part=part, beats=part.beats, kept_at=began)
             self._took_at = self.port.monotonic()
-            return Taken(held, stored is not None and bool(stored.owner))
+            return Taken(held, stored.process if stored is not None and stored.owner else None)
 
     async def read(self) -> list[JobPart]:
         """The sections that were begun. A read for each hundred that were not over."""

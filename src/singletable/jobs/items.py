@@ -66,7 +66,9 @@ class JobPart(ToolItem, word="job_part"):
     job: str
     section: int
     owner: str = ""
-    """The slot that has it; "" where it is free."""
+    """The slot that has it, a random mark; "" where it is free."""
+    process: str = ""
+    """The host and the id of the process that took it last: for people."""
     fence: int = 0
     """Raised whenever it is taken. Every write of its owner is conditional on it."""
     beats: int = 0

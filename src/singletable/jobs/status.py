@@ -22,6 +22,8 @@ class HeldPart(Struct, frozen=True):
     """Its number, from 0; the job's end has the one after the last."""
     beat_seconds: float
     """Since its owner wrote it last, by the clocks of both."""
+    process: str
+    """The host and the id of that worker's process; empty where its program does not store it."""
 
 
 class JobStatus(Struct, frozen=True):
@@ -88,7 +90,7 @@ def status_of(table: str, job: JobItem, parts: Iterable[JobPart], now: float) ->
     known = list(parts)
     begun = [part for part in known if part.section < job.sections]
     held = [
-        HeldPart(part.section, max(0.0, now - part.beat_at.timestamp()))
+        HeldPart(part.section, max(0.0, now - part.beat_at.timestamp()), part.process)
         for part in known
         if part.owner and part.beat_at is not None
     ]

@@ -108,10 +108,10 @@ class JobStore:
 
     async def take(self, job: str, section: int, stored: JobPart | None, owner: str) -> JobPart | None:
         """Become the owner of a section that was seen to be free; None if another was first."""
-        now = instant(self.port.now())
+        now, process = instant(self.port.now()), self.port.events.process
         if stored is None:
             LEASE_TRANSITIONS.after(LeaseState.MISSING, LeaseEvent.MAKE)
-            part: JobPart = self.part(job=job, section=section, owner=owner, fence=1, beat_at=now)
+            part: JobPart = self.part(job=job, section=section, owner=owner, process=process, fence=1, beat_at=now)
             try:
                 await flows.create(self.port, part)
             except AlreadyExists:
@@ -119,7 +119,8 @@ class JobStore:
                 return there if there is not None and there.owner == owner else None
             return part
         same = (attr(self.part.beats) == stored.beats) & (attr(self.part.rounds) == stored.rounds)
-        return await self._held(stored, LeaseEvent.TAKE, same, owner=owner, fence=stored.fence + 1, beat_at=now)
+        values = {"owner": owner, "process": process, "fence": stored.fence + 1, "beat_at": now}
+        return await self._held(stored, LeaseEvent.TAKE, same, **values)
 
     async def beat(self, part: JobPart, beats: int) -> bool:
         """Renew a lease; False if it was lost. One write."""

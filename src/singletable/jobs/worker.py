@@ -146,10 +146,16 @@ class JobWorker:
         taken = await self.sections.take()
         if taken is None:
             return None
-        part, lease = taken.held.part, f"section {taken.held.part.section}"
-        self.port.events.emit(
-            LeaseTaken(worker=self.kernel.name, lease=lease, fence=part.fence, is_takeover=taken.is_takeover)
+        part = taken.held.part
+        told = LeaseTaken(
+            worker=self.kernel.name,
+            lease=f"section {part.section}",
+            fence=part.fence,
+            is_takeover=taken.holder is not None,
+            seconds=self.options.lease_seconds,
+            holder=taken.holder or "",
         )
+        self.port.events.emit(told)
         return taken.held
 
     async def _read_job(self, pause: float | None = None) -> None:

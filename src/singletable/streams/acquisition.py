@@ -109,16 +109,23 @@ class ShardSearch:
         began = self.port.monotonic()
         state, stream = self.consumer.state, self.label
         if lease is None:
-            mine = make_lease(self.port, self.consumer, stream, shard.id, owner=self.owner, fence=1)
+            process = self.port.events.process
+            mine = make_lease(self.port, self.consumer, stream, shard.id, owner=self.owner, process=process, fence=1)
             taken = mine if await leases.make(self.port, mine) else None
         else:
             taken = await leases.take(self.port, state, lease, self.owner)
         if taken is None:
             return None
-        is_takeover = lease is not None and bool(lease.owner)
-        self.port.events.emit(
-            LeaseTaken(worker=self.consumer.name, lease=shard.id, fence=taken.fence, is_takeover=is_takeover)
+        holder = lease.process if lease is not None and lease.owner else None
+        told = LeaseTaken(
+            worker=self.consumer.name,
+            lease=shard.id,
+            fence=taken.fence,
+            is_takeover=holder is not None,
+            seconds=self.options.lease_seconds,
+            holder=holder or "",
         )
+        self.port.events.emit(told)
         if self._may_have_lost(shard, lease, there):
             await report_gap(self.port, self.consumer, shard.id, "", "trimmed")
         tries: list[Any] = []

@@ -34,7 +34,9 @@ class ShardLag(Struct, frozen=True):
 
     shard: str
     owner: str
-    """The worker that holds it; empty for none."""
+    """The mark of the worker that holds it; empty for none."""
+    process: str
+    """The host and the id of that worker's process; empty where the program of that process does not store it."""
     beat_at: datetime | None
     """When its owner wrote the lease last, by its clock."""
     beat_seconds: float | None
@@ -121,8 +123,9 @@ def unhandled_of(begun: ConsumerItem, stored: Sequence[LeaseItem], shards: Seque
 
 def _shard(port: Port, shard: str, lease: LeaseItem | None, lag: MeasuredLag) -> ShardLag:
     owner, beat_at = ("", None) if lease is None else (lease.owner, lease.beat_at)
+    process = lease.process if lease is not None and lease.owner else ""
     ago = max(0.0, port.now() - beat_at.timestamp()) if owner and beat_at is not None else None
-    return ShardLag(shard, owner, beat_at, ago, lag.seconds, lag.trouble)
+    return ShardLag(shard, owner, process, beat_at, ago, lag.seconds, lag.trouble)
 
 
 async def release_shard(port: Port, consumer: Consumer, shard: str) -> None:

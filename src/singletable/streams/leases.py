@@ -49,8 +49,8 @@ async def take(port: Port, state: StateEntities, lease: LeaseItem, owner: str) -
     kind: Any = state.lease
     seen = (attr(kind.beats) == lease.beats) & (attr(kind.position) == lease.position)
     seen = seen & (attr(kind.is_over) == False)  # noqa: E712
-    values = {"owner": owner, "fence": lease.fence + 1, "wanted_by": "", "beat_at": instant(port.now())}
-    return await _write(port, state, lease, LeaseEvent.TAKE, seen, **values)
+    values = {"owner": owner, "process": port.events.process, "fence": lease.fence + 1, "wanted_by": ""}
+    return await _write(port, state, lease, LeaseEvent.TAKE, seen, **values, beat_at=instant(port.now()))
 
 
 async def heartbeat(

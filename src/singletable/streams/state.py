@@ -38,7 +38,9 @@ class LeaseItem(Entity):
     shard: str
     made_at: datetime
     owner: str = ""
-    """The worker that holds it; "" when it is free."""
+    """The worker that holds it, a random mark; "" when it is free."""
+    process: str = ""
+    """The host and the id of the process that took it last: for people."""
     fence: int = 0
     """Raised whenever it is taken. Every write of its owner is conditional on it."""
     beats: int = 0

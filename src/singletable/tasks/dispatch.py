@@ -25,6 +25,7 @@ from singletable.queues import Outgoing, Queue, send
 from singletable.tasks.due import Candidate, keys_of, time_of, wake_text
 from singletable.tasks.execution import ClaimTime
 from singletable.tasks.items import OrderedTask, TaskEntities, TaskItem, TaskState, lease_of
+from singletable.tasks.lease_watch import tell_takeover
 from singletable.tasks.ordered import move
 from singletable.tasks.ordered_claim import claim_first
 from singletable.tasks.worker import WorkerSlots
@@ -165,6 +166,8 @@ async def run_pointer(worker: WorkerSlots, pointer: TaskPointer, counts: Counts)
         claimed: TaskItem = await send_alone(port, claim)
     except ClaimLost:
         return None
+    if over is not None:
+        tell_takeover(port, tasks.worker, claimed, lease, item.process)
     await worker.execution.run(claimed, now, counts)
     return None
 

@@ -30,6 +30,10 @@ class Candidate:
     sent: bool
     lease: float | None
     """The length of the lease that it is under, as `items.lease_of`; 0 where the index does not show it."""
+    task: str = ""
+    """The name of its function; empty where the index does not show it."""
+    process: str = ""
+    """The process that has claimed it, where that is known."""
 
     @property
     def place(self) -> tuple[str, str]:
@@ -132,4 +136,5 @@ def _candidate(tasks: TaskEntities, shard: int, item: Item) -> Candidate | None:
     sent, tries = item.get("sent") == {"BOOL": True}, int(item.get("tries", {}).get("N", "0"))
     stored = float(item["lease"]["N"]) if "N" in item.get("lease", {}) else None
     lease = lease_of(stored, sent=sent, tries=tries)
-    return Candidate(key, shard, wake, fence, model.kind is tasks.ordered, sent, lease)
+    task, process = (item.get(name, {}).get("S", "") for name in ("function", "process"))
+    return Candidate(key, shard, wake, fence, model.kind is tasks.ordered, sent, lease, task, process)

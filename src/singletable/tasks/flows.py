@@ -131,7 +131,9 @@ def _failed_run(item: PlainTask) -> DeadLetter:
 
 
 def _letter(item: TaskItem) -> DeadLetter:
-    return DeadLetter(item.id, item.function, item.arguments, item.due, item.tries, item.wake, item.error or "")
+    return DeadLetter(
+        item.id, item.function, item.arguments, item.due, item.tries, item.wake, item.error or "", item.process or ""
+    )
 
 
 def _not_dead(tasks: TaskEntities, key: str, verb: str) -> NotFound:

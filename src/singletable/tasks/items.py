@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 from zlib import crc32
 
 from singletable.errors import DeclarationError
@@ -74,6 +74,8 @@ class TaskItem(Entity):
     where a program that doesn't store it has claimed the task."""
     trace: str | None = None
     """The context of the trace in which it was scheduled, where a listener gave one."""
+    process: str | None = None
+    """The host and the id of the process that has claimed it, or has had its last try: for people."""
 
 
 class PlainTask(TaskItem):
@@ -111,6 +113,10 @@ class Lane(Entity):
     until: datetime
     lease: float | None = None
     """The running task's."""
+
+
+UNCLAIMED: Final[Mapping[str, Any]] = {"sent": False, "lease": 0.0, "process": None}
+"""What the end of a claim changes."""
 
 
 def lease_of(lease: float | None, *, sent: bool, tries: int) -> float | None:
@@ -261,6 +267,8 @@ class DeadLetter:
     tries: int
     died: datetime
     error: str
+    process: str = ""
+    """The host and the id of the process that had its last try, where the log has the traceback."""
 
     def __repr__(self) -> str:
         """Without what it holds, as logs show it."""

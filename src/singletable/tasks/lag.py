@@ -13,7 +13,7 @@ from singletable.flow import Port, instant
 from singletable.foundation import get, send_alone
 from singletable.hidden_fields import repr_without
 from singletable.tasks.due import Candidate, find, time_of
-from singletable.tasks.items import TaskEntities, TaskState, lease_of
+from singletable.tasks.items import UNCLAIMED, TaskEntities, TaskState, lease_of
 from singletable.tasks.states import TaskEvent, TaskPhase, stored_after
 from singletable.tasks.writes import Advance, ClaimLost
 from singletable.values import changed
@@ -27,6 +27,11 @@ class TaskLease(Struct, frozen=True):
     """A task that a worker has claimed."""
 
     key: str
+    task: str
+    """The name of its function; empty where the index does not show it."""
+    process: str
+    """The host and the id of the process that has it; empty where the program of that process does not store it, or the
+    index does not show it."""
     beat_at: datetime | None
     """When its worker claimed or beat it last, by its clock; None if a program that stores no length has it."""
     beat_seconds: float | None
@@ -79,7 +84,7 @@ def _lease(row: Candidate, until: datetime, now: datetime) -> TaskLease:
     key = row.key.model.key_values(row.key)["id"]
     beat_at = None if row.lease is None else until - timedelta(seconds=row.lease)
     ago = None if beat_at is None else max(0.0, (now - beat_at).total_seconds())
-    return TaskLease(key, beat_at, ago, until, until <= now)
+    return TaskLease(key, row.task, row.process, beat_at, ago, until, until <= now)
 
 
 async def release_task(port: Port, tasks: TaskEntities, key: str) -> None:
@@ -104,7 +109,7 @@ async def release_task(port: Port, tasks: TaskEntities, key: str) -> None:
     state, now = stored_after(TaskPhase.CLAIMED, TaskEvent.RELEASE), instant(port.now())
     tries = item.tries if item.recurs is not None else item.tries - 1
     wake = max(item.due, now)
-    becomes = changed(item, state=state, wake=wake, fence=item.fence + 1, tries=tries, lease=0.0, sent=False)
+    becomes = changed(item, state=state, wake=wake, fence=item.fence + 1, tries=tries, **UNCLAIMED)
     try:
         await send_alone(port, Advance(item, becomes, TaskEvent.RELEASE.value))
     except ClaimLost:

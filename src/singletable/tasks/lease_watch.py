@@ -11,6 +11,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from singletable.events import LeaseTaken
+from singletable.flow import Port
+from singletable.tasks.items import TaskItem
+
 _MOST = 5000
 _FORGOTTEN_AFTER = 2.0
 
@@ -21,6 +25,20 @@ class _Seen(Struct, frozen=True):
     shown_at: float
     length: float
     is_alive: bool
+
+
+def tell_takeover(port: Port, worker: str, item: TaskItem, seconds: float | None, holder: str | None) -> None:
+    """Emit that a task was claimed whose lease, of so many seconds, another worker had."""
+    taken = LeaseTaken(
+        worker=worker,
+        lease=item.function,
+        fence=item.fence,
+        is_takeover=True,
+        key_hash=port.events.hash_of(item.id),
+        seconds=seconds or 0.0,
+        holder=holder or "",
+    )
+    port.events.emit(taken)
 
 
 class LeaseWatch:

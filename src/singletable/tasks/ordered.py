@@ -147,17 +147,20 @@ def _task_gone(key: KeyOf[Any], verb: str) -> TaskGone:
 
 
 def claim_ordered(
-    tasks: TaskEntities, task: OrderedTask, now: datetime, until: datetime, dead: Lane | None
+    tasks: TaskEntities, task: OrderedTask, now: datetime, until: datetime, dead: Lane | None, process: str
 ) -> tuple[OrderedTask, list[Write]]:
     """The claimed task, and the writes of the claim: its item, its lane, and a check of its name. `dead` is the lane of
-    a task whose worker is seen to be dead."""
+    a task whose worker is seen to be dead, `process` the one that claims."""
     model, lease = model_for(task), (until - now).total_seconds()
-    claimed = changed(task, fence=task.fence + 1, tries=task.tries + 1, wake=until, sent=True, lease=lease)
+    claimed = changed(
+        task, fence=task.fence + 1, tries=task.tries + 1, wake=until, sent=True, lease=lease, process=process
+    )
     changes = [
         AttributeChange("fence", {"N": str(claimed.fence)}),
         AttributeChange("tries", {"N": str(claimed.tries)}),
         AttributeChange("sent", {"BOOL": True}),
         AttributeChange("lease", model.item(claimed)["lease"]),
+        AttributeChange("process", {"S": process}),
         *waking(model, tasks.index, until),
     ]
     held = is_held(model, task) & at_most("ready", now)
@@ -180,6 +183,7 @@ def retry_ordered(tasks: TaskEntities, task: OrderedTask, ready: datetime, error
         AttributeChange("error", {"S": error}),
         AttributeChange("sent", {"BOOL": False}),
         AttributeChange("lease", {"N": "0"}),
+        AttributeChange("process", None),
         *waking(model, tasks.index, ready),
     ]
     changes.append(AttributeChange("ready", next(change.value for change in changes if change.name == "wake")))
@@ -208,6 +212,7 @@ def dead_letter_ordered(tasks: TaskEntities, task: OrderedTask, died: datetime, 
         error=error,
         order=task.order,
         trace=task.trace,
+        process=task.process,
     )
     key, item = tasks.by_id(task.id), name.item(dead)
     becomes = claiming(key, put_if(key, item, is_name_of(tasks, task)))
@@ -234,7 +239,15 @@ def revive_ordered(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[
     model = model_for(task)
     key, item = model.key_of(task), model.item(task)
     name = changed(
-        dead, state=TaskState.ORDERED, shard=None, arguments={}, turn=key.low, fence=task.fence, tries=0, trace=None
+        dead,
+        state=TaskState.ORDERED,
+        shard=None,
+        arguments={},
+        turn=key.low,
+        fence=task.fence,
+        tries=0,
+        trace=None,
+        process=None,
     )
     return [
         Advance(dead, name, TaskEvent.REVIVE.value),

@@ -18,7 +18,7 @@ from singletable.flow import Port, instant
 from singletable.foundation import KeyOf, commit, get, model_of, partition_query, send_alone
 from singletable.tasks.due import wake_text
 from singletable.tasks.items import Lane, OrderedTask, TaskEntities
-from singletable.tasks.lease_watch import LeaseWatch
+from singletable.tasks.lease_watch import LeaseWatch, tell_takeover
 from singletable.tasks.ordered import TaskGone, claim_ordered, delete_cancelled, postpone_ordered, wake_ordered
 from singletable.tasks.writes import ClaimLost
 
@@ -63,13 +63,15 @@ async def claim_first(
                 await _postpone(port, tasks, key, wake, now, lane.runs)
             return None
         if head.ready <= now:
-            claimed, writes = claim_ordered(tasks, head, now, until, lane.runs)
+            claimed, writes = claim_ordered(tasks, head, now, until, lane.runs, port.events.process)
             try:
                 await commit(port, writes)
             except TransactionCancelled as cancelled:
                 if not any(isinstance(failure.error, TaskGone) for failure in cancelled.failures):
                     return None
             else:
+                if lane.runs is not None:
+                    tell_takeover(port, tasks.worker, claimed, lane.runs.lease, head.process)
                 return claimed
         if not await dropped(port, tasks, head, lane.runs):
             if head.ready > now and model_of(tasks.ordered).key_of(head).low != key.low:

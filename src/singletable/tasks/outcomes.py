@@ -10,7 +10,7 @@ from typing import Any
 from singletable.errors import TransactionCancelled
 from singletable.flow import Port
 from singletable.foundation import Write, commit, model_for, send_alone
-from singletable.tasks.items import OrderedTask, PlainTask, TaskEntities, TaskItem, lease_of
+from singletable.tasks.items import UNCLAIMED, OrderedTask, PlainTask, TaskEntities, TaskItem, lease_of
 from singletable.tasks.ordered import dead_letter_ordered, extend_ordered, finish_ordered, retry_ordered, revive_ordered
 from singletable.tasks.states import TRANSITIONS, TaskEvent, TaskPhase, stored_after
 from singletable.tasks.writes import Advance, Finish, NextRun, claim_lost
@@ -44,8 +44,7 @@ def next_run_writes(item: PlainTask, planned: RunPlan, died: datetime | None = N
         recurs=planned.recurs,
         planned=planned.at,
         tries=0,
-        sent=False,
-        lease=0.0,
+        **UNCLAIMED,
         error=error if is_dead else None,
         failed=item.due if is_dead else None,
         died=died,
@@ -65,14 +64,14 @@ def retry_writes(tasks: TaskEntities, item: TaskItem, ready: datetime, error: st
     """RETRY: it failed, and is tried again."""
     if isinstance(item, OrderedTask):
         return retry_ordered(tasks, item, ready, error)
-    return [_advance(item, TaskEvent.RETRY, wake=ready, error=error, sent=False, lease=0.0)]
+    return [_advance(item, TaskEvent.RETRY, wake=ready, error=error, **UNCLAIMED)]
 
 
 def return_writes(tasks: TaskEntities, item: TaskItem, ready: datetime, error: str) -> list[Write]:
     """RETURN: this program can't run it. Another worker may; the try is not counted."""
     if isinstance(item, OrderedTask):
         return retry_ordered(tasks, changed(item, tries=item.tries - 1), ready, error)
-    return [_advance(item, TaskEvent.RETURN, wake=ready, error=error, sent=False, lease=0.0, tries=item.tries - 1)]
+    return [_advance(item, TaskEvent.RETURN, wake=ready, error=error, **UNCLAIMED, tries=item.tries - 1)]
 
 
 def dead_letter_writes(tasks: TaskEntities, item: TaskItem, died: datetime, error: str) -> list[Write]:
@@ -88,7 +87,7 @@ def revive_writes(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[W
     if dead.order is not None:
         return revive_ordered(tasks, dead, now)
     state = stored_after(TaskPhase.DEAD, TaskEvent.REVIVE)
-    again = changed(dead, state=state, wake=now, fence=dead.fence + 1, tries=0, sent=False, lease=None)
+    again = changed(dead, state=state, wake=now, fence=dead.fence + 1, tries=0, **{**UNCLAIMED, "lease": None})
     if dead.recurs is not None:
         again = changed(again, failed=dead.due, died=dead.wake, failures=dead.failures + 1)
     return [Advance(dead, again, TaskEvent.REVIVE.value)]

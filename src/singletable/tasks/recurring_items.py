@@ -18,7 +18,7 @@ from singletable.errors import AlreadyExists
 from singletable.flow import Port, instant
 from singletable.foundation import CreateWrite, get_many, send_alone
 from singletable.tasks.calls import TaskFunction
-from singletable.tasks.items import PlainTask, TaskEntities, TaskState, lease_of, recurring_key, shard_of
+from singletable.tasks.items import UNCLAIMED, PlainTask, TaskEntities, TaskState, lease_of, recurring_key, shard_of
 from singletable.tasks.recurrence import Recurrence
 from singletable.tasks.writes import Advance, ClaimLost, first_fence
 from singletable.values import changed
@@ -94,8 +94,7 @@ async def _plan_anew(port: Port, item: PlainTask, recurs: Recurrence, now: datet
         due=due,
         fence=item.fence + 1,
         tries=0,
-        sent=False,
-        lease=0.0,
+        **UNCLAIMED,
         recurs=recurs.text,
         planned=began,
     )

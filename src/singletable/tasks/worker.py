@@ -17,14 +17,13 @@ from functools import partial
 from math import inf
 
 from singletable.errors import PASSING
-from singletable.events import LeaseTaken
 from singletable.flow import CarefulPort, Gate, Heartbeat, Kernel, Port, Stop, Trouble, instant
 from singletable.foundation import get, model_for, send_alone
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.due import Candidate, find, time_of, wake_text
 from singletable.tasks.execution import Claimed, ClaimTime, Execution
 from singletable.tasks.items import TaskEntities, TaskItem, TaskState, lease_of
-from singletable.tasks.lease_watch import LeaseWatch
+from singletable.tasks.lease_watch import LeaseWatch, tell_takeover
 from singletable.tasks.ordered_claim import claim_first
 from singletable.tasks.recurring_items import LOOK_SECONDS, plan_recurring, recurring_in
 from singletable.tasks.worker_options import Counts, TaskWorkerOptions
@@ -231,24 +230,10 @@ class WorkerSlots:
             if not self._gained:  # a list without claimable tasks, as from a lagging index, isn't fetched again at once
                 self._look_at = self._looked_at + self.options.poll_seconds
             return
-        if candidate.lease != 0.0:
-            self._tell_takeover(item, candidate)
         self._gained, self._look_at = True, self._looked_at
         self._remember(item)
         await self.execution.run(item, now, counts)
         self.trouble.ease()
-
-    def _tell_takeover(self, item: TaskItem, candidate: Candidate) -> None:
-        events = self.port.events
-        taken = LeaseTaken(
-            worker=self.tasks.worker,
-            lease=item.function,
-            fence=item.fence,
-            is_takeover=True,
-            key_hash=events.hash_of(item.id),
-            seconds=candidate.lease or 0.0,
-        )
-        events.emit(taken)
 
     def _passes(self, now: float, text: str, here: Container[tuple[str, str]], candidate: Candidate) -> bool:
         """Whether a candidate is at its time and not to be claimed: what is due may lie after it."""
@@ -300,6 +285,8 @@ class WorkerSlots:
             if not self._watched(candidate, now.monotonic):
                 self._left_to_others.add(candidate.shard)
             return None
+        if over is not None:
+            tell_takeover(port, tasks.worker, item, candidate.lease, candidate.process)
         return item
 
     async def _with_lease(self, candidate: Candidate, now: ClaimTime) -> Candidate | None:
@@ -308,7 +295,8 @@ class WorkerSlots:
         lease = 0.0 if item is None else lease_of(item.lease, sent=item.sent, tries=item.tries)
         if item is None or lease == 0.0 or item.wake > instant(now.wall):
             return None
-        claimed = replace(candidate, wake=wake_text(self.tasks, item.wake), fence=item.fence, lease=lease)
+        wake = wake_text(self.tasks, item.wake)
+        claimed = replace(candidate, wake=wake, fence=item.fence, lease=lease, process=item.process or "")
         left = self._left(claimed, now.monotonic)
         if left:
             self._waits[candidate.place] = candidate.wake, now.monotonic + left

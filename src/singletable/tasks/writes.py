@@ -214,6 +214,7 @@ class TaskClaim(Write):
     def _changes(self, moment: Moment) -> Iterator[AttributeChange]:
         yield from _COUNTED
         yield AttributeChange("lease", {"N": str((self.until - self.now).total_seconds())})
+        yield AttributeChange("process", {"S": moment.events.process} if moment.events is not None else None)
         yield AttributeChange(self.model.table.definition.write_id_attribute, {"S": moment.write_id})
         yield from waking(self.model, self.tasks.index, self.until)
 

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from singletable.errors import Conflict, Throttled
 from singletable.events import (
@@ -78,9 +79,10 @@ def test_a_takeover_says_what_it_was_taken_from() -> None:
     first, second = (LeaseTaken(worker="mail", lease="shard-1", fence=1, is_takeover=taken) for taken in (False, True))
     assert (first.level, first.text) == (logging.DEBUG, "mail: took the lease of shard-1")
     assert second.level == logging.WARNING
-    assert second.text.startswith("mail: took over the lease of shard-1 from a worker that has given no sign of life")
+    assert second.text.startswith("mail: took over the lease of shard-1 from a worker, which has given no sign of life")
     of_task = LeaseTaken(worker="tasks", lease="charge", fence=2, is_takeover=True, key_hash="12ab", seconds=60.0)
-    assert "the lease of charge (12ab) from a worker that has given no sign of life for 60 s, the" in of_task.text
+    assert "the lease of charge (12ab) from a worker, which has given no sign of life for 60 s, the" in of_task.text
+    assert "from host-1, process 7, which" in replace(of_task, holder="host-1, process 7").text
 
 
 @pytest.mark.parametrize(
