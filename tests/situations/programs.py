@@ -65,7 +65,7 @@ def _next_version(shop: Shop) -> Any:
     "N+1: reads in a loop",
     shows="""
         shop.py:
-        in totals reads items of Order.of_customer one by one, 20 in a second
+        in totals reads Order.of_customer one by one, 50 in one request
         read them together, by get_many or a query
         """,
     cause="""A line reads an item for each row of a list, one request after the other. No request is slow, and the page
@@ -73,10 +73,11 @@ def _next_version(shop: Shop) -> Any:
     todo="Read the items together, by `get_many`, or as one query; [budgets](test.md) find it before production.",
 )
 async def n_plus_one(program: Program) -> None:
-    shop = make_shop()
-    db = program.open(listeners=(ReadsInALoop(clock=program.loop.time),))
+    shop, reads = make_shop(), ReadsInALoop()
+    db = program.open(listeners=(reads,))
     await db.write_many(puts=[shop.order(customer="ada", number=number) for number in range(50)])
-    await totals(db, [shop.order.of_customer("ada", number) for number in range(50)])
+    with reads.request():
+        await totals(db, [shop.order.of_customer("ada", number) for number in range(50)])
 
 
 @situation(
