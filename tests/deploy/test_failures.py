@@ -205,6 +205,7 @@ def test_the_alarms_watch_what_is_printed(capsys: pytest.CaptureFixture[str]) ->
     with fresh(table_prefix="prod-") as db:
         db.create_table(work)
         db.create_table(letters.leases)
+        ChangeWorker(db, letters).drain()
         there = printed(db, capsys)
     watched = {
         (each["Namespace"], each["MetricName"]): {one["Name"]: one["Value"] for one in each["Dimensions"]}
@@ -212,10 +213,20 @@ def test_the_alarms_watch_what_is_printed(capsys: pytest.CaptureFixture[str]) ->
         if each.get("Namespace") == "singletable"
     }
     assert watched == there
-    assert len(watched) == 3
+    assert len(watched) == 4
     overdue = WATCHED["WorkTasksOverdueAlarm"]["Properties"]
     assert (overdue["Threshold"], overdue["EvaluationPeriods"], overdue["TreatMissingData"]) == (300, 5, "breaching")
+    behind = WATCHED["WorkMailChangesBehindAlarm"]["Properties"]
+    assert (behind["Threshold"], behind["EvaluationPeriods"], behind["TreatMissingData"]) == (300, 5, "breaching")
     assert WATCHED["WorkTasksDeadAlarm"]["Properties"]["TreatMissingData"] == "notBreaching"
+
+
+def test_a_consumer_that_a_function_handles_has_no_workers_to_be_behind() -> None:
+    watch = function("watch", timedelta(minutes=1), measures=[letters])
+    handled = template(Deployment("work", tables=[work, letters.leases], functions=[watch, function("f", letters)]))
+    assert "WorkMailChangesDeadAlarm" in handled["Resources"]
+    assert "WorkMailChangesBehindAlarm" not in handled["Resources"]
+    assert "FLateAlarm" in handled["Resources"]
 
 
 def test_the_function_may_read_what_it_measures_and_writes_nothing() -> None:
@@ -227,8 +238,14 @@ def test_the_function_may_read_what_it_measures_and_writes_nothing() -> None:
     assert is_allowed(held, Attempt("dynamodb:Query", leases, own))
     other = {"dynamodb:LeadingKeys": (letters.consumer.state.dead_letter.by_sequence("other").partition,)}
     assert not is_allowed(held, Attempt("dynamodb:Query", leases, other))
+    state = letters.consumer.state
+    lease = {"dynamodb:LeadingKeys": (state.lease.by_shard("mail", "label").partition,)}
+    assert is_allowed(held, Attempt("dynamodb:Query", leases, lease))
+    begun = {"dynamodb:LeadingKeys": (state.consumer.by_name("mail").partition,)}
+    assert is_allowed(held, Attempt("dynamodb:GetItem", leases, begun))
     assert {action for each in held for action in each["Action"]} == {
-        *(f"dynamodb:{action}" for action in ("Query", "GetItem", "BatchGetItem")),
+        *(f"dynamodb:{action}" for action in ("Query", "GetItem", "BatchGetItem", "DescribeTable")),
+        *(f"dynamodb:{action}" for action in ("DescribeStream", "GetRecords", "GetShardIterator")),
         "sqs:SendMessage",
     }
 

@@ -87,7 +87,9 @@ def test_a_run_of_a_recurring_task_that_failed_for_good_is_counted() -> None:
 
 
 @pytest.mark.embedded("its stream")
-def test_a_letter_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_letters_and_lag_of_a_consumer_are_printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     app = Table("app", stream="new_and_old")
     changes = Changes(app, name="mail")
 
@@ -106,14 +108,21 @@ def test_a_letter_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with connect("local") as db:
         db.create_table(app)
         worker = ChangeWorker(db, changes)
+        assert worker.lambda_metrics()({}) == {"ChangesDead": 0.0}, "no worker has run: its lag is not known"
+        capsys.readouterr()
         for name in ("ada", "ben"):
             db.create(User(name=name))
         worker.drain(tries=1)
         with db.meter() as meter:
-            assert worker.lambda_metrics()({}) == {"ChangesDead": 1.0}
-        assert meter.requests == 1
+            assert worker.lambda_metrics()({}) == {"ChangesDead": 1.0, "ChangesBehindSeconds": 0.0}
+        assert meter.requests == 7  # one of the letters, four and two of the lag
         line = json.loads(capsys.readouterr().out)
         assert (line["Table"], line["Consumer"]) == ("app", "mail")
         for letter in worker.dead_letters():
             worker.drop(letter)
-        assert worker.lambda_metrics()({}) == {"ChangesDead": 0.0}
+        db.create(User(name="eve"))
+        now = db.port.now
+        monkeypatch.setattr(db.port, "now", lambda: now() + 600.0)
+        metrics = worker.lambda_metrics()({})
+        assert metrics["ChangesDead"] == 0.0
+        assert 590.0 < metrics["ChangesBehindSeconds"] < 660.0

@@ -97,6 +97,7 @@ if TYPE_CHECKING:
         sync_directory as sync_directory,
     )
     from singletable.flow.embedded_metrics import (
+        CHANGES_BEHIND as CHANGES_BEHIND,
         CHANGES_DEAD as CHANGES_DEAD,
         NAMESPACE as NAMESPACE,
         TASKS_DEAD as TASKS_DEAD,
@@ -152,7 +153,8 @@ __getattr__ = late_names(
     contention="Race",
     durable_files="DurableDirectories sync_directory",
     embedded_metrics=(
-        "CHANGES_DEAD NAMESPACE TASKS_DEAD TASKS_OVERDUE AsyncMetricsHandler MetricsHandler dimensions_of print_metrics"
+        "CHANGES_BEHIND CHANGES_DEAD NAMESPACE TASKS_DEAD TASKS_OVERDUE AsyncMetricsHandler MetricsHandler dimensions_of "
+        "print_metrics"
     ),
     handing_back="HandedBack check_going_on handling_while",
     leases="LEASE_TRANSITIONS LeaseEvent LeaseState Observations Tenure acquire",

@@ -18,7 +18,14 @@ TASKS_DEAD: Final = "TasksDead"
 """The tasks that failed for the last time, up to 800."""
 CHANGES_DEAD: Final = "ChangesDead"
 """1 if a consumer has a dead letter, 0 if it has none."""
-UNITS: Final[Mapping[str, str]] = {TASKS_OVERDUE: "Seconds", TASKS_DEAD: "Count", CHANGES_DEAD: "Count"}
+CHANGES_BEHIND: Final = "ChangesBehindSeconds"
+"""The age of the oldest change that a consumer's workers have not handled; 0 for none."""
+UNITS: Final[Mapping[str, str]] = {
+    TASKS_OVERDUE: "Seconds",
+    TASKS_DEAD: "Count",
+    CHANGES_DEAD: "Count",
+    CHANGES_BEHIND: "Seconds",
+}
 
 
 class MetricsHandler(Protocol):

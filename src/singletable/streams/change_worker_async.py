@@ -113,9 +113,10 @@ class AsyncChangeWorker:
     def lambda_metrics(self) -> AsyncMetricsHandler:
         """Returns the handler of a Lambda function that a schedule calls: it prints the metrics of this consumer.
 
-        CloudWatch reads `ChangesDead` out of its log: 1 if there is a dead letter in the table, 0 if there is none. Its
-        dimensions are `Table` and `Consumer`, its namespace is `singletable`. `Function(..., measures=[changes])` makes
-        the alarm. A query of one item.
+        CloudWatch reads out of its log `ChangesDead`, 1 if there is a dead letter in the table, 0 if there is none, and
+        `ChangesBehindSeconds`, which is left out where it can't be measured, as before the first worker. Dimensions are
+        `Table` and `Consumer`, the namespace is `singletable`. `Function(..., measures=[changes])` makes the alarms. A
+        query of one item, and what `lag` takes.
         """
 
         async def handler(event: Mapping[str, Any], context: Any = None) -> dict[str, float]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from singletable.flow import CHANGES_DEAD, NAMESPACE, TASKS_DEAD, TASKS_OVERDUE, dimensions_of
+from singletable.flow import CHANGES_BEHIND, CHANGES_DEAD, NAMESPACE, TASKS_DEAD, TASKS_OVERDUE, dimensions_of
 from singletable.foundation import Table
 from singletable.streams import Changes
 from singletable.tasks import Tasks
@@ -20,6 +20,7 @@ from singletable_deploy.deployment import ContainerService, Deployment, Function
 MOST_AGE_MILLISECONDS = 5 * 60 * 1000
 """A stream's records are lost after a day: five minutes behind leaves the time to act."""
 MOST_OVERDUE_SECONDS = 5 * 60
+"""Of tasks that wait for a worker, and of changes that workers have not handled."""
 _MINUTES, _OF = 3, 15
 """The minutes, and of how many, in which something that comes and goes is wrong."""
 _THROTTLES = ("ReadThrottleEvents", "WriteThrottleEvents")
@@ -60,13 +61,17 @@ def alarms_of(deployment: Deployment) -> Iterator[Alarm]:
     """The alarms, in the order of what they watch."""
     if not deployment.alarms:
         return
+    handled = [function.on for function in deployment.functions if isinstance(function.on, Changes)]
     for table in deployment.tables:
         yield from _of_table(table, deployment.names[table.name])
     for function in deployment.functions:
         yield from _of_function(function)
         for layer in function.measures:
             called = deployment.names[layer.table.name]
-            yield from _of_tasks(layer, called) if isinstance(layer, Tasks) else _of_changes(layer, called)
+            if isinstance(layer, Tasks):
+                yield from _of_tasks(layer, called)
+            else:
+                yield from _of_changes(layer, called, has_workers=layer not in handled)
     for queue in deployment.all_queues:
         yield _of_failed(f"{queue.name}-dead-letters", f"{queue.name}: messages", queue.dead_letters)
     for service in deployment.services:
@@ -111,10 +116,14 @@ def _of_tasks(tasks: Tasks, table: str) -> Iterator[Alarm]:
     yield Alarm(f"{name}-tasks-dead", f"tasks of {name} failed for the last time", (dead,))
 
 
-def _of_changes(changes: Changes, table: str) -> Iterator[Alarm]:
-    dead = Metric(NAMESPACE, CHANGES_DEAD, dimensions_of(table, changes.name), "Maximum")
-    name = f"{changes.table.name}-{changes.name}"
+def _of_changes(changes: Changes, table: str, *, has_workers: bool) -> Iterator[Alarm]:
+    """A function behind the stream takes no lease, and its own alarm says how late it is: `_of_stream`."""
+    place, name = dimensions_of(table, changes.name), f"{changes.table.name}-{changes.name}"
+    dead, behind = (Metric(NAMESPACE, metric, place, "Maximum") for metric in (CHANGES_DEAD, CHANGES_BEHIND))
     yield Alarm(f"{name}-changes-dead", f"changes of {name} failed for the last time", (dead,))
+    if has_workers:
+        late = f"workers of {name} are behind the stream, have never run, or nothing measures them"
+        yield Alarm(f"{name}-changes-behind", late, (behind,), MOST_OVERDUE_SECONDS, 5, is_for_silence=True)
 
 
 def _of_service(service: ContainerService) -> Alarm:

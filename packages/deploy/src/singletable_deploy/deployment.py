@@ -20,7 +20,7 @@ from singletable.foundation import Table
 from singletable.streams import Changes
 from singletable.tasks import Tasks
 from singletable_deploy.access import Resource, ResourceAccess
-from singletable_deploy.layer_grants import hold_reads, letters_of, receives, stream_reads, task_metrics
+from singletable_deploy.layer_grants import hold_reads, change_metrics, receives, stream_reads, task_metrics
 from singletable_deploy.resources import BlobBucket, MessageQueue, refuse_collisions
 from singletable_deploy.role import Role
 
@@ -203,7 +203,7 @@ class Deployment:
 def _of_its_source(function: Function) -> Iterator[ResourceAccess]:
     """The access of a function to what calls it, to the place of what it could not handle, and to what it measures."""
     for layer in function.measures:
-        yield from task_metrics(layer) if isinstance(layer, Tasks) else (letters_of(layer),)
+        yield from task_metrics(layer) if isinstance(layer, Tasks) else change_metrics(layer)
     if isinstance(function.on, MessageQueue):
         yield from receives(function.on).accesses(function.role.where)
     elif isinstance(function.on, timedelta):

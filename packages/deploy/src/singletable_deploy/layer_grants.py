@@ -81,20 +81,25 @@ def handles(changes: Changes) -> Grant:
         yield ResourceAccess(table_resource(table), frozenset({"DescribeTable"}))
         state = changes.consumer.state
         for kind in (state.consumer, state.lease, state.attempt, state.dead_letter):
-            partition = model_of(kind).key.templates[0]
-            own = held_at(partition, {partition.names[0]: changes.name})
             actions = frozenset({*_READS, *_WRITES, "BatchWriteItem"})
-            yield ResourceAccess(table_resource(state.table), actions, (own,))
+            yield ResourceAccess(table_resource(state.table), actions, (_of_consumer(kind, changes),))
 
     return Grant(f"handles({changes.name})", (table, changes.leases), accesses)
 
 
-def letters_of(changes: Changes) -> ResourceAccess:
-    """The access that reads a consumer's dead letters."""
+def change_metrics(changes: Changes) -> Iterator[ResourceAccess]:
+    """The accesses that find a consumer's dead letters and measure its lag: its state, and the stream."""
     state = changes.consumer.state
-    partition = model_of(state.dead_letter).key.templates[0]
-    own = held_at(partition, {partition.names[0]: changes.name})
-    return ResourceAccess(table_resource(state.table), frozenset({"Query"}), (own,))
+    yield stream_reads(changes.table)
+    yield ResourceAccess(table_resource(changes.table), frozenset({"DescribeTable"}))
+    for kind, action in ((state.consumer, "GetItem"), (state.lease, "Query"), (state.dead_letter, "Query")):
+        yield ResourceAccess(table_resource(state.table), frozenset({action}), (_of_consumer(kind, changes),))
+
+
+def _of_consumer(kind: type[Any], changes: Changes) -> str:
+    """The partitions in which a consumer keeps items of a class."""
+    partition = model_of(kind).key.templates[0]
+    return held_at(partition, {partition.names[0]: changes.name})
 
 
 def stream_reads(table: Table) -> ResourceAccess:
