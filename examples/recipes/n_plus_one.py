@@ -1,8 +1,7 @@
 """Reads in a loop, outside of tests: a listener names the line that sends a request for each item.
 
 A page that reads a list, and then something for each row, is fast with three rows and slow with three hundred. Each
-request is right by itself: no error and no slow call shows it. Budgets do in tests, and a listener in production. It
-looks at the stack at each read, some microseconds: use it for a part of the requests of a busy program.
+request is right by itself: no error and no slow call shows it. Budgets do in tests, and a listener in production.
 """
 
 import inspect
@@ -41,7 +40,8 @@ class ReadsInALoop:
     """A listener: after a request of the program it logs each line that read `most` things of one pattern in it.
 
     Reads are counted within `request()`: a line that twenty visitors run at the same time is not a loop. An item counts
-    at each read, a partition once: the pages of one query are not a loop either.
+    at each read, a partition once: the pages of one query are not a loop either. It looks at the stack at each read,
+    some microseconds: use it for a part of the requests of a busy program.
     """
 
     wants_partitions = True

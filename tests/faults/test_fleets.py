@@ -286,3 +286,31 @@ def test_an_idle_fleet_sends_what_the_docs_say(fleet: Fleet) -> None:
         await asyncio.gather(*workers)
 
     run(fleet, work())
+
+
+def test_an_idle_fleet_of_consumers_sends_what_the_docs_say(fleet: Fleet) -> None:
+    """One shard, which one of them reads: the others look for work, and read the hold."""
+
+    async def work() -> None:
+        changes = Changes(noted, name=f"fleet-{secrets.token_hex(4)}")
+        changes.on(Note).inserted(lambda change: None)
+        await fleet.open().put(Note(id="n1"))
+
+        async def start() -> None:
+            await AsyncChangeWorker(fleet.open(), changes).run(stop=lambda: fleet.is_over, signals=False)
+
+        workers = [asyncio.ensure_future(start()) for _ in range(fleet.workers)]
+        await asyncio.sleep(30.0)
+        seen = await fleet.requests_in(60.0)
+        looks = fleet.workers * (60 / 3.3 + 1)
+        assert 200 < seen["elsewhere"] <= 4 * 60 + looks, (
+            "GetRecords of the shard, and each worker's look at the stream"
+        )
+        assert seen["Query"] <= looks
+        assert 15 <= seen["UpdateItem"] <= 3 * 60 / 10 + 1
+        assert seen["GetItem"] <= fleet.workers * (60 / 3 + 1)
+        assert set(seen) == {"elsewhere", "Query", "UpdateItem", "GetItem"}
+        fleet.is_over = True
+        await asyncio.gather(*workers)
+
+    run(fleet, work())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,7 +14,7 @@ from singletable.cli import output
 from singletable.cli.lookup import one_table, tables_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
-from singletable.errors import NotConfigured, NotFound
+from singletable.errors import NotConfigured, NotFound, SingletableError
 from singletable.foundation import Table
 from singletable.holds import why_held
 from singletable.streams import ChangeLag, ShardLag
@@ -21,8 +22,10 @@ from singletable.tasks import TaskLag, TaskLease, TaskWorker
 from singletable.tasks.inspect import tasks_of
 
 if TYPE_CHECKING:
-    from singletable.streams import ChangeWorker
+    from singletable.streams import ChangeWorker, DeadLetter
 
+_FRAMES = 5
+"""The last lines of a handler's traceback that are shown."""
 DEAD, BEHIND = 3, 4
 """Exit codes of `work show`."""
 _Verb = Literal["retry", "drop"]
@@ -183,8 +186,20 @@ def _decide(
                     hint=f"singletable work show {module} has those that there are.",
                 )
             decide = _method(changes, verb)
-            _each(keys, lambda key: decide(letters[key]), verb, as_json)
+            _each(keys, lambda key: _told(letters[key], decide), verb, as_json)
     cost.print()
+
+
+def _told(letter: DeadLetter, decide: Callable[[Any], None]) -> None:
+    """Do it; an error of the application's handler, which `retry` calls here, is told as its own."""
+    try:
+        decide(letter)
+    except SingletableError:
+        raise
+    except Exception as error:
+        own = "".join(traceback.format_exception(error, limit=-_FRAMES)).rstrip()
+        click.echo(f"{letter.type}#{letter.event} failed again, and stays a dead letter:\n{own}", err=True)
+        raise click.exceptions.Exit(1) from None
 
 
 def _method(worker: TaskWorker | ChangeWorker, verb: _Verb) -> Callable[[Any], None]:
@@ -275,8 +290,10 @@ def _holder(shard: ShardLag) -> str:
 
 def _print_tasks(table: str, lag: TaskLag, dead: Sequence[DeadTask]) -> None:
     due = output.counted(lag.due, "task") + ("" if lag.is_all else " or more")
-    since = "" if lag.oldest is None else f", the oldest since {_time(lag.oldest)}, {lag.seconds:.0f} s"
+    since = "" if lag.oldest is None else f", {lag.seconds:.0f} s behind, since {_time(lag.oldest)}"
     click.echo(f"{table}: {due} due{since}")
+    if over := sum(lease.is_over for lease in lag.leases):
+        click.echo(f"  {output.counted(over, 'lease')} over: a worker takes it over within its length, where one runs")
     if lag.leases:
         lines = [
             (lease.key, lease.task, lease.process or "unknown", _ago(lease.beat_seconds), _end(lease))
@@ -284,8 +301,8 @@ def _print_tasks(table: str, lag: TaskLag, dead: Sequence[DeadTask]) -> None:
         ]
         output.print_table(("Claimed", "Task", "Held by", "Last beat", "Lease"), lines)
     if dead:
-        lines = [(one.key, one.task, one.tries, _time(one.died), one.process, one.error) for one in dead]
-        output.print_table(("Dead task", "Task", "Tries", "Died", "On", "Error"), lines)
+        rows = [(one.key, one.task, one.tries, _time(one.died), one.process, one.error) for one in dead]
+        output.print_table(("Dead task", "Task", "Tries", "Died", "On", "Error"), rows)
 
 
 def _end(lease: TaskLease) -> str:

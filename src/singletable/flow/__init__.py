@@ -153,8 +153,8 @@ __getattr__ = late_names(
     contention="Race",
     durable_files="DurableDirectories sync_directory",
     embedded_metrics=(
-        "CHANGES_BEHIND CHANGES_DEAD NAMESPACE TASKS_DEAD TASKS_OVERDUE AsyncMetricsHandler MetricsHandler dimensions_of "
-        "print_metrics"
+        "CHANGES_BEHIND CHANGES_DEAD NAMESPACE TASKS_DEAD TASKS_OVERDUE AsyncMetricsHandler MetricsHandler "
+        "dimensions_of print_metrics"
     ),
     handing_back="HandedBack check_going_on handling_while",
     leases="LEASE_TRANSITIONS LeaseEvent LeaseState Observations Tenure acquire",

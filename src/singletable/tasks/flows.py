@@ -141,5 +141,5 @@ def _not_dead(tasks: TaskEntities, key: str, verb: str) -> NotFound:
         "no dead task has this key",
         key=tasks.by_id(key),
         operation=verb,
-        hint="TaskWorker(db, tasks).dead_letters() returns the dead ones.",
+        hint="`singletable work show`, or TaskWorker(db, tasks).dead_letters(), has the dead ones.",
     )

@@ -20,7 +20,7 @@ from singletable.foundation import Table
 from singletable.streams import Changes
 from singletable.tasks import Tasks
 from singletable_deploy.access import Resource, ResourceAccess
-from singletable_deploy.layer_grants import hold_reads, change_metrics, receives, stream_reads, task_metrics
+from singletable_deploy.layer_grants import change_metrics, hold_reads, receives, stream_reads, task_metrics
 from singletable_deploy.resources import BlobBucket, MessageQueue, refuse_collisions
 from singletable_deploy.role import Role
 
