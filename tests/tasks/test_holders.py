@@ -12,9 +12,9 @@ from singletable.events import Listeners
 from singletable.flow import UNGATED, drive
 from singletable.tables import Index
 from singletable.tasks.dispatch import NotDue, TaskPointer, run_pointer
+from singletable.tasks.items import recurring_key
 from singletable.tasks.lease_watch import LeaseWatch
 from singletable.tasks.ordered_claim import claim_first
-from singletable.tasks.recurring_items import recurring_key
 from singletable.tasks.worker import WorkerSlots
 from singletable.tasks.worker_options import Counts, TaskWorkerOptions
 from tests.faults.clock import Clock
@@ -57,6 +57,12 @@ async def claim(bench: Bench, order: str | None) -> Any:
     tasks, port = bench.tasks.entities, bench.shell.port
     key = tasks.by_place(order, bench.at(0), "k")
     return await bench.shell.run(claim_first(port, tasks, key, bench.at(LEASE), LeaseWatch(LEASE)))
+
+
+async def process_of(bench: Bench, key: Any) -> str | None:
+    item: Any = await bench.shell.get(key)
+    process: str | None = item.process
+    return process
 
 
 def takeovers(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -129,7 +135,8 @@ async def test_a_task_that_waits_for_its_next_try_has_no_process(bench: Bench, o
     await bench.add(bench.tasks.at(bench.at(0), fail(), key="k", order=order))
     assert (await bench.drain()).failed == 1
     tasks = bench.tasks.entities
-    item = await bench.shell.get((tasks.by_place("o", bench.at(0), "k") if order else tasks.by_id("k")).consistent())
+    key: Any = tasks.by_place("o", bench.at(0), "k") if order else tasks.by_id("k")
+    item: Any = await bench.shell.get(key.consistent())
     assert (item.tries, item.process) == (1, None)
 
 
@@ -149,7 +156,7 @@ async def test_a_dead_task_has_the_process_of_its_last_try(
     (letter,) = await bench.dead()
     assert letter.process == FIRST
     await bench.retry("k")
-    item = await bench.shell.get(bench.tasks.entities.by_id("k").consistent())
+    item: Any = await bench.shell.get(bench.tasks.entities.by_id("k").consistent())
     assert item.process is None
 
 
@@ -161,9 +168,9 @@ async def test_a_release_and_the_next_run_forget_the_process(one: Bench) -> None
     drive(slots(one).drain())
     one.clock.advance(61)
     key = recurring_key("sweep")
-    by_id = one.tasks.entities.by_id(key).consistent()
+    by_id: Any = one.tasks.entities.by_id(key).consistent()
     await one.claim(key)
     await task_worker(one.shell, one.tasks).release(key)
-    assert (await one.shell.get(by_id)).process is None
+    assert await process_of(one, by_id) is None
     assert drive(slots(one).drain()).done == 1
-    assert (await one.shell.get(by_id)).process is None
+    assert await process_of(one, by_id) is None
