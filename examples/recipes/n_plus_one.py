@@ -8,7 +8,7 @@ import inspect
 import logging
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -51,7 +51,7 @@ class ReadsInALoop:
         self.current: ContextVar[Reads | None] = ContextVar("the reads of this request", default=None)
 
     @contextmanager
-    def request(self) -> Iterator[None]:
+    def request(self) -> Generator[None, None, None]:
         """What a web server, a worker or a handler wraps around each of its requests."""
         reads: Reads = defaultdict(set)
         token = self.current.set(reads)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import pytest
@@ -13,7 +13,7 @@ from tests.support.engines import fresh
 
 
 @contextmanager
-def watched(reads: ReadsInALoop) -> Iterator[Database]:
+def watched(reads: ReadsInALoop) -> Generator[Database, None, None]:
     with fresh(listeners=[reads]) as db:
         db.write_many(puts=[Order(customer=f"c{number}", number=number) for number in range(25)])
         yield db
