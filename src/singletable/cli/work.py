@@ -56,7 +56,7 @@ class DeadChange(msgspec.Struct, frozen=True):
     tries: int
     at: datetime
     error: str
-    """As that of a dead task."""
+    """The same."""
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -69,7 +69,7 @@ class Work(msgspec.Struct, frozen=True):
     dead_tasks: tuple[DeadTask, ...]
     changes: tuple[ChangeLag, ...]
     dead_letters: dict[str, tuple[DeadChange, ...]]
-    """By consumer."""
+    """Those of each consumer, by its name."""
 
     @property
     def seconds(self) -> float:

@@ -116,7 +116,7 @@ class Lane(Entity):
 
 
 UNCLAIMED: Final[Mapping[str, Any]] = {"sent": False, "lease": 0.0, "process": None}
-"""What the end of a claim changes."""
+"""The changes at the end of a claim."""
 
 
 def lease_of(lease: float | None, *, sent: bool, tries: int) -> float | None:

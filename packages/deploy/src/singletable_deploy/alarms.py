@@ -20,7 +20,7 @@ from singletable_deploy.deployment import ContainerService, Deployment, Function
 MOST_AGE_MILLISECONDS = 5 * 60 * 1000
 """A stream's records are lost after a day: five minutes behind leaves the time to act."""
 MOST_OVERDUE_SECONDS = 5 * 60
-"""Of tasks that wait for a worker, and of changes that workers have not handled."""
+"""The most for tasks that wait for a worker, and for changes that workers have not handled."""
 _MINUTES, _OF = 3, 15
 """The minutes, and of how many, in which something that comes and goes is wrong."""
 _THROTTLES = ("ReadThrottleEvents", "WriteThrottleEvents")
