@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from singletable import Database, Entity, Key, Table, attr, field
-from singletable.erasure import Erasure
+from singletable.erasure import Erasure, SharedScans
 from singletable.errors import Corrupt, NotFound
 from singletable.exchange import ExportedItems, export_of
 from tests.erasure.killing import is_killed
 from tests.erasure.models import Address, Customer, Product, Review, customer, shop
 from tests.erasure.test_erasure import ADA, CLEARED, WHOLE, fill, is_erased, items_of, remaining
 from tests.exchange.table_export_layout import write_full
+from tests.migrations.test_apply_lease import Pace
 from tests.support.engines import fresh
 from tests.support.raw import all_items
 
@@ -108,26 +109,29 @@ CHAIN = [Writer(id="w"), Post(id="p", writer="w"), Reply(id="r", post="p"), Like
 OTHERS = [Reply(id="r2", post="p2"), Like(id="l2", reply="r2", named=["p", "p2"])]
 
 
-def erased_chain(folder: Path, count: int | None, killing: Any = None) -> tuple[int, bool]:
+def erased_chain(folder: Path, count: int | None, killing: Any = None, **options: Any) -> tuple[int, bool]:
     """The scans of an erasure by an export of the first items, and whether it ended before it was killed."""
     with fresh() as db:
         db.create_table(chain)
         db.write_many(puts=[*CHAIN, *OTHERS][:count])
         items = db.run(all_items(db.port, chain.name))
-        source = None if count is None else export_of(chain, str(write_full(folder, chain.name, items, at=NOON)))
+        if count is not None:
+            options["from_export"] = export_of(chain, str(write_full(folder, chain.name, items, at=NOON)))
         db.write_many(puts=[*CHAIN, *OTHERS])
         writer, is_ended = Writer.by_id("w"), True
         with db.meter() as meter:
             if killing is None:
-                Erasure(db, chain).apply(writer, from_export=source)
+                Erasure(db, chain).apply(writer, **options)
             else:
-                is_ended = not is_killed(db, chain, writer, *killing, from_export=source)
-        with suppress(NotFound):
+                is_ended = not is_killed(db, chain, writer, *killing, **options)
+        with suppress(NotFound), pytest.MonkeyPatch.context() as patched:
             if not is_ended:
-                Erasure(db, chain).apply(writer, from_export=source)
+                Pace(db, patched)
+                Erasure(db, chain).apply(writer, **options)
         assert [len([*db.scan(kind)]) for kind in (Writer, Post, Reply, Like)] == [0, 0, 1, 1]
         (like,) = db.scan(Like)
         assert like.named == ["p2"]
+        assert not [item for item in db.run(all_items(db.port, chain.name)) if item["_type"]["S"].startswith("_job")]
         return meter.by_operation["Scan"].requests if killing is None else 0, is_ended
 
 
@@ -146,6 +150,23 @@ def test_what_belongs_to_an_exported_item_is_not_left(tmp_path: Path, monkeypatc
         if is_ended:
             break
     assert at > 20
+
+
+def test_its_scans_of_the_table_may_be_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = SharedScans(sections=2, at_once=1, lease_seconds=0.2)
+    for count in range(0, len(CHAIN + OTHERS) + 1, 2):
+        erased_chain(tmp_path / str(count), count, shared=shared)
+    for at in range(3, 400, 23):
+        _, is_ended = erased_chain(tmp_path / f"killed{at}", at % 7, (at, monkeypatch), shared=shared)
+        if is_ended:
+            break
+    assert at > 60
+
+
+def test_a_plan_with_jobs_reads_the_export_alone(db: Database, tmp_path: Path) -> None:
+    told: list[Any] = []
+    plan = Erasure(db, shop).plan(ADA, from_export=exported(db, tmp_path), shared=SharedScans(tell=told.append))
+    assert (plan.deleted, told) == (WHOLE, [])
 
 
 def test_what_was_written_since_is_not_left(db: Database, tmp_path: Path, remaining: Any) -> None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from singletable import Database, Entity, Key, Table, connect
-from singletable.erasure import Erasure
+from singletable.erasure import Erasure, SharedScans
 from singletable.foundation import model_for
 from singletable.migrations import Backups, Migrations
 from singletable.migrations.items import FillPart
@@ -64,11 +64,52 @@ def test_work_that_has_not_ended_is_named() -> None:
         assert "ada" not in repr(part)
         db.run(put_raw(db.port, Account, model_for(part).item(part)))
         receipt = Erasure(db, ledger).apply(Account.by_email("ada@example.org"))
-        assert "fills, copies and imports that have not ended" in [each.where for each in receipt.remaining]
+        assert "fills, copies, imports and jobs" in [each.where for each in receipt.remaining]
         Migrations(db, ledger).fill(anew=True)
         db.create(Account(email="bob@example.org"))
         receipt = Erasure(db, ledger).apply(Account.by_email("bob@example.org"))
         assert not any(each.where.startswith("fills") for each in receipt.remaining)
+
+
+own = Table("erased-own")
+legacy = Table("erased-legacy", foreign=True, own_items=own)
+
+
+class Client(Entity, table=legacy, type="client"):
+    email: str
+
+    @legacy.key
+    @staticmethod
+    def by_email(email: str) -> Key:
+        """One."""
+        return f"client#{email}", "client"
+
+
+def test_the_table_that_had_its_jobs_is_named_too(db: Database) -> None:
+    for table in (legacy, own):
+        db.create_table(table)
+        Backups(db, table).switch_recovery(True)
+    Backups(db, own).create("early")
+    db.create(Client(email="ada@example.org"))
+    receipt = Erasure(db, legacy).apply(Client.by_email("ada@example.org"), shared=SharedScans(sections=2))
+    recovery = "point-in-time recovery"
+    assert [place.where for place in receipt.remaining] == [
+        recovery,
+        f"{recovery} of erased-own",
+        "backup early of erased-own",
+        "exports and other systems",
+    ]
+
+
+def test_a_backup_is_named_whatever_the_clock_says() -> None:
+    """Its time is the service's, the end of an erasure the caller's."""
+    with MOTO.running() as url, connect(url, clock=lambda: 1.7e9) as db:
+        db.create_table(ledger)
+        db.create(Account(email="ada@example.org"))
+        Backups(db, ledger).create("before")
+        receipt = Erasure(db, ledger).apply(Account.by_email("ada@example.org"))
+        assert receipt.ended_at.year == 2023
+        assert "backup before" in [place.where for place in receipt.remaining]
 
 
 def test_a_table_without_them_has_neither(db: Database) -> None:

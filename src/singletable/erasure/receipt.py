@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from msgspec import Struct
 
-from singletable.errors import NotConfigured, NotSupported, Unavailable
+from singletable.errors import Denied, NotConfigured, NotSupported, Unavailable
 from singletable.flow import Port
 from singletable.foundation import (
     Belonging,
@@ -24,8 +25,6 @@ from singletable.foundation import (
 from singletable.tables import list_backups, recovery
 
 STREAM_HOURS: Final = 24
-CLOCKS_DIFFER: Final = timedelta(minutes=1)
-"""A backup that was made this long after the end is named too: its time is the service's, the end is the caller's."""
 
 
 class ErasurePlan(Struct, frozen=True):
@@ -124,9 +123,18 @@ def beside_mentions(table: Table, cleared: Mapping[str, int]) -> list[Remaining]
 
 
 async def remaining(port: Port, table: Table, ended: datetime) -> tuple[Remaining, ...]:
-    """The remaining copies, by the live settings of a table: four requests, and one for each hundred backups. The
-    embedded engine's file is rewritten without the deleted data."""
+    """The remaining copies, by the live settings of a table, and of its `own_items`, where jobs had the subject's keys:
+    four requests, and one for each hundred backups. The embedded engine's file is rewritten without the deleted
+    data."""
     remains = [*await _backups(port, table, ended), *await _unfinished(port, table)]
+    if table.own_items is not None:
+        which = f" of {table.own_items.name}"
+        with suppress(NotSupported, NotConfigured):  # as of the table itself: it is told once
+            try:
+                remains += await _recoverable(port, table.own_items, ended, which)
+            except Denied:
+                how = "This program may not list them: look there, as it had keys of the subject."
+                remains.append(Remaining(f"point-in-time recovery and backups{which}", how))
     if table.definition.stream is not None:
         until = ended + timedelta(hours=STREAM_HOURS)
         remains.append(Remaining("stream records", "They go by themselves, and their consumers must read them.", until))
@@ -137,11 +145,14 @@ async def remaining(port: Port, table: Table, ended: datetime) -> tuple[Remainin
 
 
 async def _unfinished(port: Port, table: Table) -> list[Remaining]:
-    """The work on the table that was ended and may go on: it keeps the last key that it read."""
+    """The work on the table that may go on, as it keeps the last key that it read; and jobs that have ended."""
     for kind in (kind for kind in tool_classes() if not kind.is_apart()):
         if personal_names(kind.of(table)) and await flows.read_all(port, kind.all_of(table).consistent()):
-            said = "They hold the keys of their progress: end them by the same command, or begin them again."
-            return [Remaining("fills, copies and imports that have not ended", said)]
+            said = (
+                "They hold keys that they have come to, or found: end them by the same command, or begin them again. A "
+                "job that has ended goes seven days later, with the next job list."
+            )
+            return [Remaining("fills, copies, imports and jobs", said)]
     return []
 
 
@@ -162,16 +173,21 @@ async def _data_file(port: Port, table: Table) -> list[Remaining]:
 
 async def _backups(port: Port, table: Table, ended: datetime) -> list[Remaining]:
     try:
-        state, backups = await recovery(port, table.name), await list_backups(port, table.name)
+        return await _recoverable(port, table, ended)
     except (NotSupported, NotConfigured):
         copies = "Delete the copies that were made before; this engine has no backups."
         return [*await _data_file(port, table), Remaining("copies of the data file", copies)]
+
+
+async def _recoverable(port: Port, table: Table, ended: datetime, which: str = "") -> list[Remaining]:
+    """Recovery, and all backups that are there now, by whatever clock."""
+    state, backups = await recovery(port, table.name), await list_backups(port, table.name)
     remains: list[Remaining] = []
     if state.is_on:
         until = ended + timedelta(days=state.days)
         how = "A table that is restored to a time before the end of the erasure has it all: erase there again."
-        remains.append(Remaining("point-in-time recovery", how, until))
+        remains.append(Remaining(f"point-in-time recovery{which}", how, until))
     for backup in backups:
-        if backup.made_at is None or backup.made_at <= ended + CLOCKS_DIFFER:
-            remains.append(Remaining(f"backup {backup.name}", f"Delete it: singletable backup delete {backup.arn}"))
+        how = f"Delete it: singletable backup delete {backup.arn}"
+        remains.append(Remaining(f"backup {backup.name}{which}", how))
     return remains
