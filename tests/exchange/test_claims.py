@@ -12,6 +12,7 @@ import pytest
 from obstore.store import MemoryStore
 
 from singletable import Database, Unavailable
+from singletable.events import Listeners
 from singletable.exchange import DirectoryStore, Exports, ObjectStore, Store, claims, read_manifest
 from singletable.exchange.claims import CLAIM, LEASE_SECONDS, BeatClaim, FolderClaim, LockClaim
 from singletable.exchange.unfinished import DRAFT_SECONDS, UnfinishedExport, delete_unkept
@@ -35,6 +36,7 @@ class Clock:
 
     def __init__(self, awake: Callable[[], object] = bool) -> None:
         self.at, self.awake = 100.0, awake
+        self.events = Listeners()
 
     def monotonic(self) -> float:
         return self.at

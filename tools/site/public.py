@@ -49,6 +49,7 @@ GROUND = {
             "RequestEnded",
             "RequestTried",
             "TableMissing",
+            "WaitBegun",
             "WorkOverran",
         ),
         *("Carrier", "Handled", "Sent", "TraceContext"),

@@ -17,7 +17,7 @@ from singletable.documents.families import root_of
 from singletable.documents.rows import Condemned, DocumentRow, GcEpoch, InboxRow
 from singletable.errors import NotFound, OutcomeUnknown, Unavailable
 from singletable.expressions import Condition, Given, Stored
-from singletable.flow import Port, Race
+from singletable.flow import Port, Race, pause
 from singletable.foundation import (
     check_if,
     delete_if,
@@ -127,7 +127,8 @@ async def _release_condemned(
         if not rows:
             return
         if any(row.deleting for row in rows):
-            await port.sleep(min(_LONGEST_WAIT_SECONDS, 0.01 * 2**tried))
+            seconds, table = min(_LONGEST_WAIT_SECONDS, 0.01 * 2**tried), context.model.table.name
+            await pause(port, seconds, "a garbage collection deletes a content that is needed again", table)
     raise Unavailable(
         "a blob that is needed is being deleted by a garbage collection that does not end",
         table=context.model.table.name,

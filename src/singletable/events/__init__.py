@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         RequestEnded as RequestEnded,
         RequestTried as RequestTried,
         TableMissing as TableMissing,
+        WaitBegun as WaitBegun,
     )
 
 # A program that nobody listens to makes no event.
@@ -100,5 +101,5 @@ __getattr__ = late_names(
     ),
     mutations="AnswerRefused ClientResetNeeded MutationStuck MutationsDropped MutationsWaiting",
     pages="ItemWritten PageFailed PageRefused",
-    requests="BlobCalled FirstAnswered RequestEnded RequestTried TableMissing",
+    requests="BlobCalled FirstAnswered RequestEnded RequestTried TableMissing WaitBegun",
 )

@@ -161,6 +161,34 @@ class RequestEnded(Event, frozen=True, kw_only=True):
         return self.operation, self.table, self.outcome
 
 
+class WaitBegun(Event, frozen=True, kw_only=True):
+    """A flow waits before it goes on. The wait before a try has `RequestTried`, that of a worker `WorkerPaused`."""
+
+    logger: ClassVar[str] = "singletable.waits"
+    levels: ClassVar[tuple[str, ...]] = ("DEBUG", "INFO")
+
+    table: str
+    """Empty where it is of none, or of several."""
+    why: str
+    seconds: float
+    """Until it goes on, or looks again."""
+    is_refused: bool = False
+    """Something went wrong: another has what it needs, or the service refused a part."""
+
+    @property
+    def level(self) -> int:
+        return _INFO if self.is_refused else _DEBUG
+
+    @property
+    def text(self) -> str:
+        place = f"{self.table}: " if self.table else ""
+        return f"{place}waits {self.seconds:.2g} s: {self.why}"
+
+    @property
+    def cause(self) -> Hashable:
+        return self.table, self.why
+
+
 class BlobCalled(Event, frozen=True, kw_only=True):
     """A call of a blob store ended, in which contents of documents lie. Its path is not told: it holds keys."""
 

@@ -102,6 +102,7 @@ class BeatClaim:
 
     def __init__(self, files: ClaimedFiles) -> None:
         self._files, self._owner = files, secrets.token_hex(8)
+        self.name, self.fence = f"the export to {files.url}", 0
         self._tenure = Tenure(renewed_at=0.0)
         self._text: bytes | None = None
         """The file as this process wrote it; None if the claim is not held."""
@@ -125,6 +126,9 @@ class BeatClaim:
 
     def sign(self, stored: bytes) -> bytes:
         return stored
+
+    def holder(self, stored: bytes) -> str:
+        return ""
 
     async def try_take(self, port: Port, seen: bytes | None) -> bool:
         return self._write(port, seen)

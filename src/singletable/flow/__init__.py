@@ -137,6 +137,7 @@ if TYPE_CHECKING:
     from singletable.flow.side_by_side import side_by_side as side_by_side
     from singletable.flow.transitions import Transitions as Transitions
     from singletable.flow.trouble import CarefulPort as CarefulPort, Trouble as Trouble
+    from singletable.flow.waits import pause as pause, pause_for_index as pause_for_index
     from singletable.flow.worker import (
         UNGATED as UNGATED,
         Gate as Gate,
@@ -167,5 +168,6 @@ __getattr__ = late_names(
     side_by_side="side_by_side",
     transitions="Transitions",
     trouble="CarefulPort Trouble",
+    waits="pause pause_for_index",
     worker="UNGATED Gate Heartbeat Kernel Stop stopping",
 )

@@ -33,6 +33,7 @@ from msgspec import Struct
 
 from singletable.errors import SingletableError, TransactionConflict
 from singletable.flow.port import Port
+from singletable.flow.waits import pause
 
 TRIES: Final = 20
 """In simulations, each of 30 calls at once ends within them, where a try takes a tenth of a second."""
@@ -66,5 +67,5 @@ class Race(Struct, eq=False):
         self.losses += 1
         if 1 < self.losses < self.tries:
             longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2 ** (self.losses - 2))
-            await self.port.sleep(self.port.random() * longest)
+            await pause(self.port, self.port.random() * longest, f"{self.what} meanwhile", self.table or "")
         return self.losses < self.tries

@@ -18,11 +18,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from singletable.errors import SingletableError
+from singletable.events import LeaseTaken
 from singletable.flow.port import Port
 from singletable.flow.transitions import Transitions
+from singletable.flow.waits import pause
 
 
 class LeaseState(Enum):
@@ -122,12 +124,24 @@ R = TypeVar("R")
 class LeaseStore(Protocol[R]):
     """Where one lease lies, for one process that takes it."""
 
+    name: str
+    """The lease as events name it, without a key: `the apply of shop`."""
+
+    @property
+    def fence(self) -> int:
+        """The fence that this process has raised it to; 0 for a lease without one."""
+        ...
+
     async def read(self, port: Port) -> R | None:
         """The stored lease; None if it was never made, or has been deleted."""
         ...
 
     def sign(self, stored: R) -> object:
         """The part that a live owner changes; None for a lease without an owner."""
+        ...
+
+    def holder(self, stored: R) -> str:
+        """Its owner as events name it; empty where that is not known."""
         ...
 
     async def try_take(self, port: Port, seen: R | None) -> bool:
@@ -143,15 +157,33 @@ async def acquire(port: Port, store: LeaseStore[R], seconds: float, look_seconds
     """Take a lease that is free, or whose owner is seen to be dead. A read and a write; while another process holds it,
     a read every `look_seconds`. Raises the store's refusal as soon as the lease is seen to change."""
     observations, known = Observations[object](seconds), None
+    holder = ""
     while True:
         stored = await store.read(port)
         sign = None if stored is None else store.sign(stored)
         if stored is not None and sign is not None and known not in (None, sign):
             raise store.refusal(stored)
-        if sign is not None and not observations.is_dead("", sign, port.monotonic()):
+        if stored is not None and sign is not None and not observations.is_dead("", sign, port.monotonic()):
             known = sign
-            await port.sleep(look_seconds)
+            holder = store.holder(stored)
+            has = f"{holder or 'another process'} has the lease of {store.name}"
+            why = f"{has}; it is taken over if nothing of it changes for {seconds:.0f} s"
+            await pause(port, look_seconds, why, is_refused=True)
             continue
         if await store.try_take(port, stored):
+            _tell_taken(port, store, None if sign is None else holder, seconds)
             return
         known = object()  # no sign: who was first lives
+
+
+def _tell_taken(port: Port, store: LeaseStore[Any], holder: str | None, seconds: float) -> None:
+    """`holder` is the owner that died; None for a lease that was free."""
+    taken = LeaseTaken(
+        worker=port.events.process,
+        lease=store.name,
+        fence=store.fence,
+        is_takeover=holder is not None,
+        seconds=seconds,
+        holder=holder or "",
+    )
+    port.events.emit(taken)

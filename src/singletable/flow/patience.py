@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from singletable.errors import Throttled
 from singletable.flow.port import Operation, Port
+from singletable.flow.waits import pause
 
 T = TypeVar("T")
 _TRIES = 20
@@ -29,7 +30,7 @@ async def patiently(
         except Throttled:
             seconds = min(_LONGEST_WAIT_SECONDS, 2.0**tried) * port.random()
             waits(seconds)
-            await port.sleep(seconds)
+            await pause(port, seconds, "the service throttles, and the work is begun again", is_refused=True)
     return await work()
 
 
@@ -40,8 +41,8 @@ async def send_patiently(port: Port, operations: Sequence[Operation[T]]) -> list
 
 async def until(port: Port, ask: Callable[[], Awaitable[T | None]]) -> T:
     """Ask until the answer is true, with pauses from one second to fifteen. No limit: a large table takes hours."""
-    pause = _FIRST_PAUSE_SECONDS
+    seconds = _FIRST_PAUSE_SECONDS
     while not (answer := await ask()):
-        await port.sleep(pause)
-        pause = min(_LONGEST_PAUSE_SECONDS, pause * 1.5)
+        await pause(port, seconds, "the service has not ended what it was asked for")
+        seconds = min(_LONGEST_PAUSE_SECONDS, seconds * 1.5)
     return answer

@@ -20,6 +20,7 @@ from singletable.errors import InvalidRequest, Throttled
 from singletable.flow.port import FAN_OUT, Consumed, Operation, Port, WrappedPort
 from singletable.flow.request import Request, Response
 from singletable.flow.table_names import DECLARED, TableNames
+from singletable.flow.waits import pause
 from singletable.fork_safe_lock import ForkSafeLock
 
 T = TypeVar("T")
@@ -209,7 +210,7 @@ class RatedPort(WrappedPort):
             wait, advanced = self._rate.advance(name, self.monotonic())
             if wait <= 0:
                 break
-            await self.sleep(min(wait, _LONGEST_SLEEP_SECONDS))
+            await pause(self, min(wait, _LONGEST_SLEEP_SECONDS), "the rate that was given is reached")
         counted: Operation[T] = _Counted(operation, self._rate, name, advanced)  # type: ignore[assignment]
         return counted
 

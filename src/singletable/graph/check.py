@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from singletable.flow import Port
+from singletable.flow import Port, pause_for_index
 from singletable.foundation import (
     Finding,
     ItemCheck,
@@ -207,7 +207,7 @@ class IndexRows(Pass):
         """Rows that differ from their items when both are read again, after the usual lag of an index."""
         differing = await self._differing(port, items)
         if differing and port.traits.index_lag_seconds:
-            await port.sleep(port.traits.index_lag_seconds)
+            await pause_for_index(port)
         again = [row for rows in [await self._read_again(port, row) for row in differing] for row in rows]
         what = f"its row in {self.index} is another than the edge{_unsure(port)}"
         return [Finding("edge.index", what, "", place_of(row)) for row in await self._differing(port, again)]

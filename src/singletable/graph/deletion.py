@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from singletable.errors import InvalidRequest, NotFound, TransactionCancelled
-from singletable.flow import Port, pages_of
+from singletable.flow import Port, pages_of, pause
 from singletable.foundation import (
     GuardedWrite,
     KeyOf,
@@ -97,7 +97,7 @@ async def _remove_found(port: Port, node: HoldTombstone, types: list[type[Edge[A
         if is_settled and not removed.there:
             return removed.left
         if not is_settled:
-            await port.sleep(lag)
+            await pause(port, lag, "an index may lag behind its table", node.model.table.name)
             is_settled = True
 
 

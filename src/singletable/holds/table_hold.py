@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from singletable.errors import AlreadyExists, ConditionFailed, Conflict, NotFound
 from singletable.expressions import attr
-from singletable.flow import HeldMarks, Port, instant
+from singletable.flow import HeldMarks, Port, instant, pause
 from singletable.foundation import Table, flows
 from singletable.holds.item import HoldItem
 from singletable.wire import CLOCK_SECONDS
@@ -136,4 +136,4 @@ async def _sleep_until(port: Port, seconds: float) -> None:
     """Until a time of the wall clock."""
     left = seconds - port.now()
     if left > 0:
-        await port.sleep(left + _SLEEP_SECONDS)
+        await pause(port, left + _SLEEP_SECONDS, "each worker has to see the hold")

@@ -14,6 +14,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from singletable.errors import NotConfigured
+from singletable.events import LeaseLost
 from singletable.expressions import AttributeChange, Condition, Given, Stored
 from singletable.flow import NOTHING_CONSUMED, Consumed, Port, Response, acquire, instant
 from singletable.foundation import Table, check_if, model_for, model_of, put_if, update_if
@@ -155,12 +156,20 @@ class _Candidate:
 
     def __init__(self, table: Table, by: str) -> None:
         self._table, self._by = table, by
+        self.name = lease_name(table)
+
+    @property
+    def fence(self) -> int:
+        return self.held.fence
 
     async def read(self, port: Port) -> Any:
         return await read_lease(port, self._table)
 
     def sign(self, stored: Any) -> object:
         return (stored.fence, stored.beats) if stored.owner else None
+
+    def holder(self, stored: Any) -> str:
+        return str(stored.by)
 
     async def try_take(self, port: Port, seen: Any) -> bool:
         """After a lost answer the refused repetition is examined."""
@@ -190,6 +199,11 @@ class _Candidate:
         )
 
 
+def lease_name(table: Table) -> str:
+    """The lease as events name it."""
+    return f"the apply of {table.name}"
+
+
 def _is_held(held: Held) -> Condition:
     return _equal("fence", held.fence) & Condition("=", (Stored("owner"), Given({"S": held.owner})))
 
@@ -199,6 +213,7 @@ def _equal(name: str, number: int) -> Condition:
 
 
 async def _lost(port: Port, table: Table) -> ApplyRefused:
+    port.events.emit(LeaseLost(worker=port.events.process, lease=lease_name(table)))
     lease = await read_lease(port, table)
     by = lease.by if lease is not None else ""
     return ApplyRefused(

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from singletable.errors import InvalidRequest
 from singletable.expressions import AttributeChange, Condition, Given, Stored
-from singletable.flow import Consumed, Observations, Port, Rate, Tenure
+from singletable.flow import Consumed, Observations, Port, Rate, Tenure, pause
 from singletable.foundation import Model, Table, model_of, ready, update_if
 from singletable.migrations.items import SharedBudget
 from singletable.operations import RAW, Item, RefusedWrite
@@ -70,7 +70,7 @@ class SharedRate(Rate):
                 finally:
                     self._is_beating = False
             if not self.part:
-                await port.sleep(BEAT_SECONDS / 4)
+                await pause(port, BEAT_SECONDS / 4, "this process has no share of the rate yet")
 
     def _forget(self) -> None:
         """Begin like a new process: without a number, and without a share."""

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 from singletable.errors import Incomplete, InvalidRequest, TooLarge
-from singletable.flow import SQS, Port
+from singletable.flow import SQS, Port, pause
 from singletable.operations import MAX_BATCH_MESSAGE_BYTES, MAX_BATCH_MESSAGES, QueueEntry, SendMessageBatch
 from singletable.queues.message_context import with_context
 from singletable.queues.queue import Outgoing, Queue
@@ -44,7 +44,8 @@ async def send(port: Port, queue: Queue[T], messages: Sequence[Outgoing[T]]) -> 
         rest = await _send_all(there, queue, rest)
         if not rest:
             return
-        await port.sleep(_FIRST_WAIT_SECONDS * 2**attempt * port.random())
+        seconds = _FIRST_WAIT_SECONDS * 2**attempt * port.random()
+        await pause(port, seconds, f"queue {queue.name} refused a part of the messages", is_refused=True)
     raise Incomplete(
         f"{len(rest)} of {len(messages)} messages were not sent to queue {queue.name}",
         rest=tuple(message for message, _ in rest),

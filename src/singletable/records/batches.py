@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from msgspec import Raw
 
 from singletable.errors import Incomplete, InvalidRequest, Throttled, Unavailable
-from singletable.flow import Port
+from singletable.flow import Port, pause
 from singletable.operations import (
     MAX_BATCH_GET,
     MAX_BATCH_WRITE,
@@ -125,7 +125,7 @@ async def read_batches(
     `pattern_at` is the pattern of a key, for events."""
     rest, read = keys, list[T]()
     for tried in range(_TRIES):
-        await _wait(port, tried)
+        await _wait(port, table, tried, "get")
         operations = [BatchGetItem(table, part, reader, consistent, pattern_at) for part in _parts(rest, MAX_BATCH_GET)]
         answers = await port.send_all(operations)
         for answer in answers:
@@ -212,7 +212,7 @@ async def write_batches(
     events."""
     rest = requests
     for tried in range(_TRIES):
-        await _wait(port, tried)
+        await _wait(port, table, tried, "write")
         operations = [BatchWriteItem(table, part, pattern_at) for part in _parts(rest, MAX_BATCH_WRITE)]
         try:
             answers = await port.send_all(operations)
@@ -289,7 +289,9 @@ def _parts(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (values[i : i + size] for i in range(0, len(values), size))
 
 
-async def _wait(port: Port, tried: int) -> None:
+async def _wait(port: Port, table: str, tried: int, verb: str) -> None:
     """Before a repeat: full jitter under a bound that doubles."""
     if tried:
-        await port.sleep(port.random() * min(_LONGEST_WAIT_SECONDS, _FIRST_WAIT_SECONDS * 2**tried))
+        seconds = port.random() * min(_LONGEST_WAIT_SECONDS, _FIRST_WAIT_SECONDS * 2**tried)
+        why = f"the service left a part of a batch {verb} undone, as it does where a partition or an index is throttled"
+        await pause(port, seconds, why, table, is_refused=True)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from singletable.errors import SingletableError
-from singletable.flow import Port
+from singletable.flow import Port, pause_for_index
 from singletable.operations import Item, Key
 from singletable.records.check_passes import (
     ItemCheck,
@@ -260,7 +260,7 @@ async def _behind(port: Port, table: Table, items: Sequence[Item]) -> list[Findi
     """The copies that differ from their sources; read a second time after the usual lag of what keeps them."""
     behind = await _differing(port, table, items)
     if behind and port.traits.index_lag_seconds:
-        await port.sleep(port.traits.index_lag_seconds)
+        await pause_for_index(port)
         again = await items_at(port, table, behind)
         behind = await _differing(port, table, list(again.values()))
     what = "a copy is not what its source has"

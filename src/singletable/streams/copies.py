@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from singletable.errors import DeclarationError
-from singletable.flow import Port
+from singletable.flow import Port, pause_for_index
 from singletable.foundation import (
     Bound,
     CopyWriter,
@@ -83,7 +83,7 @@ class CopyUpdater(CopyWriter):
         lag = port.traits.index_lag_seconds if self.pattern.captured.index is not None else 0.0
         if lag:
             # Holders that the index didn't show yet; those written before cost a read, and no write.
-            await port.sleep(lag)
+            await pause_for_index(port)
             await self._write_found(port, source, is_another=False)
 
     async def _write_found(self, port: Port, source: Any, is_another: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import NotConfigured, SingletableError, Unavailable
-from singletable.flow import Port
+from singletable.flow import Port, pause
 from singletable.operations import RAW, Scan, Selection, TableCall
 from singletable.tables.definition import STREAM_VIEWS, TableDefinition
 
@@ -222,7 +222,7 @@ async def wait_until_active(port: Port, table: TableDefinition) -> None:
             raise Unavailable(
                 "the table is not active after ten minutes", table=table.name, hint="Look at it again later."
             )
-        await port.sleep(_POLL_SECONDS)
+        await pause(port, _POLL_SECONDS, "the table is not active yet", table.name)
 
 
 def differences(table: TableDefinition, live: Description) -> Iterator[Difference]:

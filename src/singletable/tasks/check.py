@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from singletable.errors import SingletableError
-from singletable.flow import Port
+from singletable.flow import Port, pause_for_index
 from singletable.foundation import (
     Finding,
     ItemCheck,
@@ -108,7 +108,7 @@ class TaskCheck(ItemCheck):
     async def _without_row(self, port: Port, items: Sequence[Item]) -> list[Item]:
         missing = await _missing_rows(port, self.tasks, items)
         if missing and port.traits.index_lag_seconds:
-            await port.sleep(port.traits.index_lag_seconds)
+            await pause_for_index(port, self.tasks.table.name)
             missing = await _missing_rows(port, self.tasks, missing)
         return missing
 
@@ -136,7 +136,7 @@ class TaskRows(Pass):
         """Rows without a task when both are read again, after the usual lag of an index."""
         alone = await self._alone(port, items)
         if alone and port.traits.index_lag_seconds:
-            await port.sleep(port.traits.index_lag_seconds)
+            await pause_for_index(port, self.tasks.table.name)
         gone = {place_in(self.table, row) for row in await _missing_rows(port, self.tasks, alone)}
         still = await self._alone(port, [row for row in alone if place_in(self.table, row) not in gone])
         what = f"{self.tasks.index} has a row of a missing task"

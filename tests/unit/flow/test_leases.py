@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from singletable.errors import Unavailable
+from singletable.events import LeaseTaken, Listeners, WaitBegun
 from singletable.flow import LEASE_TRANSITIONS, LeaseEvent, LeaseState, Observations, Tenure, acquire, drive
 from singletable.flow.transitions import NotAllowed
 
@@ -43,6 +45,12 @@ class Candidate:
     def __init__(self, store: Store, name: str, now: float = 0.0, then: Callable[[], object] = bool) -> None:
         self.store, self.name, self.now, self.then = store, name, now, then
         self.before_take: Callable[[], object] = bool
+        self.heard: list[Any] = []
+        self.events = Listeners([self.heard.append])
+
+    @property
+    def fence(self) -> int:
+        return 0 if self.store.stored is None else self.store.stored.fence
 
     def monotonic(self) -> float:
         return self.now
@@ -57,6 +65,9 @@ class Candidate:
 
     def sign(self, stored: Stored) -> object:
         return (stored.fence, stored.beats) if stored.owner else None
+
+    def holder(self, stored: Stored) -> str:
+        return stored.owner
 
     async def try_take(self, port: Any, seen: Stored | None) -> bool:
         self.before_take()
@@ -130,6 +141,8 @@ def test_a_free_lease_is_taken_at_once(stored: Stored | None) -> None:
     candidate.acquire()
     assert store.stored == Stored("bob", 1 if stored is None else 8)
     assert (store.requests, candidate.now) == (2, 0)
+    (taken,) = candidate.heard
+    assert (taken.lease, taken.fence, taken.is_takeover) == ("bob", 1 if stored is None else 8, False)
 
 
 def test_a_dead_owner_is_followed_after_a_lease() -> None:
@@ -139,6 +152,13 @@ def test_a_dead_owner_is_followed_after_a_lease() -> None:
     assert store.stored == Stored("bob", 5)
     assert candidate.now == 500.0 + LENGTH
     assert store.requests == LENGTH / LOOK + 2
+    *waits, taken = candidate.heard
+    assert {(type(wait), wait.level, wait.seconds) for wait in waits} == {(WaitBegun, logging.INFO, LOOK)}
+    assert len(waits) == LENGTH / LOOK
+    assert "ada has the lease of bob; it is taken over if nothing of it changes for 30 s" in waits[0].text
+    assert isinstance(taken, LeaseTaken)
+    assert (taken.fence, taken.is_takeover, taken.seconds) == (5, True, LENGTH)
+    assert "took over the lease of bob from ada, which has given no sign of life for 30 s" in taken.text
 
 
 @pytest.mark.parametrize("beat_at", [1, 15, 30])

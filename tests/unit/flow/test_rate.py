@@ -14,6 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 from singletable import InvalidRequest
 from singletable.errors import Throttled
+from singletable.events import Listeners
 from singletable.flow import DECLARED, Consumed, Rate, Request, Response, TableNames, at_rate
 
 
@@ -46,7 +47,8 @@ class Simulated:
     def __init__(self) -> None:
         self.time = 0.0
         self.spent: list[tuple[float, float]] = []
-        self.now = self.random = self.token = self.traits = self.ready = self.clock = self.names = self.events = None
+        self.now = self.random = self.token = self.traits = self.ready = self.clock = self.names = None
+        self.events = Listeners()
         self._order = count()
 
     def monotonic(self) -> float:

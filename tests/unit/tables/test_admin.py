@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from singletable import Unavailable
+from singletable.events import Listeners
 from singletable.flow import drive
 from singletable.tables import TableDefinition
 from singletable.tables.admin import wait_until_active
@@ -18,6 +19,7 @@ class Creating:
 
     def __init__(self, active_after: float, step: float) -> None:
         self.clock, self.active_after, self.step = Clock(), active_after, step
+        self.events = Listeners()
 
     def now(self) -> float:
         return self.clock.now()
