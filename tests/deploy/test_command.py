@@ -26,6 +26,14 @@ def test_it_writes_the_template_of_a_modules_deployment(format: str) -> None:
     assert result.stdout == template_text(deployment, format)
 
 
+def test_work_without_an_alarm_is_said_on_standard_error() -> None:
+    result = run("organisations.deployment")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["Resources"]
+    assert "no alarm tells of overdue or dead tasks of organisations" in result.stderr.replace("\n", " ")
+    assert run(MODULE).stderr == ""
+
+
 def test_a_module_without_a_deployment_is_its_tables_with_ready_made_roles() -> None:
     result = run("goals.model")
     made = json.loads(result.stdout)

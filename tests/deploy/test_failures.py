@@ -17,6 +17,7 @@ from singletable.tables import TableSettings
 from singletable.tasks import Tasks, TaskWorker
 from singletable.tasks.items import TaskState
 from singletable_deploy import ContainerService, Deployment, Function, MessageQueue, Role
+from singletable_deploy.alarms import unwatched
 from singletable_deploy.cloudformation import template
 from tests.support.attempts import queue_arn, stream_arn, table_arn
 from tests.support.engines import fresh
@@ -248,6 +249,16 @@ def test_the_function_may_read_what_it_measures_and_writes_nothing() -> None:
         *(f"dynamodb:{action}" for action in ("DescribeStream", "GetRecords", "GetShardIterator")),
         "sqs:SendMessage",
     }
+
+
+def test_work_without_an_alarm_is_told() -> None:
+    assert list(unwatched(MEASURED)) == []
+    silent = Deployment("work", tables=[work, letters.leases], functions=[function("f", Changes(work, name="mail"))])
+    assert ["overdue or dead tasks of work" in remark for remark in unwatched(silent)] == [True]
+    of_tasks, of_changes = unwatched(Deployment("work", tables=[work, letters.leases]))
+    assert "measures=[tasks]" in of_tasks
+    assert "workers of the consumer mail of work are behind" in of_changes
+    assert list(unwatched(Deployment("work", tables=[work, letters.leases], alarms=False))) == []
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------

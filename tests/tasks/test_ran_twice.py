@@ -52,6 +52,7 @@ async def test_a_worker_that_ends_after_another_says_so(
     await bench.shell.run(execution.run(claimed, now, counts))
     levels = [record.levelno for record in caplog.records if record.name == "singletable.tasks"]
     lines = [level for level in levels if level >= logging.WARNING]
+    assert ("it has run twice" in caplog.text) == (how != "cancelled")
     if how != "cancelled":
         assert (bench.ran, counts.lost, counts.done, len(lines)) == (["ran", "ran"], 1, 0, 1)
     else:

@@ -19,8 +19,19 @@ _GAPS = {
     "trimmed": ": a stream keeps changes for a day, and these were not read by then",
     "replaced": ": the table has another stream, as one that was made again",
 }
-_ENDS = {"retried": "failed", "dead": "failed for the last time", "returned": "returned, which counts as no try,"}
+_ENDS = {
+    "retried": "failed",
+    "dead": "failed for the last time",
+    "returned": "returned, which counts as no try,",
+    "open": "left open",
+}
 """The outcomes of tasks whose names are not what the log says."""
+_THEN = {
+    "dead": "It is a dead task now: `singletable work retry` runs it again, `drop` deletes it",
+    "lost": "Its end was refused: it was cancelled, or another worker has taken it over, and it has run twice",
+    "open": "Its end is not written: it is begun again once its lease is over",
+}
+"""The consequence of an outcome."""
 
 
 TaskOutcome = Literal["done", "needless", "retried", "returned", "dead", "lost", "open"]
@@ -251,8 +262,8 @@ class TaskEnded(Event, frozen=True, kw_only=True):
             end = f"{end} with {described(self.error)}"
         if self.retry_in is not None:
             end = f"{end}; next try in {self.retry_in:.1f} s"
-        if self.outcome == "dead":
-            end = f"{end}. It is a dead task now: `singletable work retry` runs it again, `drop` deletes it"
+        if self.outcome in _THEN:
+            end = f"{end}. {_THEN[self.outcome]}"
         return f"task {self.task} ({self.key_hash}): try {self.attempt} of {self.tries}, {end}"
 
     @property

@@ -129,3 +129,21 @@ def test_a_task_that_took_long_is_told(outcome: Any, milliseconds: float, level:
     names: Any = {"table": "shop", "task": "charge", "key_hash": "12ab", "attempt": 1, "tries": 8}
     ended = TaskEnded(**names, outcome=outcome, milliseconds=milliseconds)
     assert (ended.level, "(slow)" in ended.text) == (level, milliseconds >= 10_000)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "text"),
+    [
+        (
+            "lost",
+            "lost after 5 ms. Its end was refused: it was cancelled, or another worker has taken it over, and it has",
+        ),
+        ("open", "left open after 5 ms. Its end is not written: it is begun again once its lease is over"),
+        ("dead", "failed for the last time after 5 ms. It is a dead task now: `singletable work retry` runs it again"),
+        ("done", "done after 5 ms"),
+    ],
+)
+def test_an_outcome_says_what_follows(outcome: Any, text: str) -> None:
+    names: Any = {"table": "shop", "task": "charge", "key_hash": "12ab", "attempt": 1, "tries": 8}
+    ended = TaskEnded(**names, outcome=outcome, milliseconds=5.0)
+    assert ended.text.startswith(f"task charge (12ab): try 1 of 8, {text}")

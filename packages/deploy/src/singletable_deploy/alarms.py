@@ -14,7 +14,9 @@ from datetime import timedelta
 from singletable.flow import CHANGES_BEHIND, CHANGES_DEAD, NAMESPACE, TASKS_DEAD, TASKS_OVERDUE, dimensions_of
 from singletable.foundation import Table
 from singletable.streams import Changes
+from singletable.streams.inspect import changes_of
 from singletable.tasks import Tasks
+from singletable.tasks.inspect import tasks_of
 from singletable_deploy.deployment import ContainerService, Deployment, Function
 
 MOST_AGE_MILLISECONDS = 5 * 60 * 1000
@@ -55,6 +57,24 @@ class Alarm:
     """Whether it is raised for less than the threshold."""
     is_for_silence: bool = False
     """Whether a minute without a measurement counts as one that exceeds the threshold."""
+
+
+def unwatched(deployment: Deployment) -> Iterator[str]:
+    """The work that no alarm of a deployment is about, for people: nothing in it measures that work."""
+    if not deployment.alarms:
+        return
+    watched = [layer for function in deployment.functions for layer in (function.on, *function.measures)]
+    consumers = {(one.table.name, one.name) for one in watched if isinstance(one, Changes)}
+    for table in deployment.tables:
+        tasks = tasks_of(table)
+        if tasks is not None and tasks not in watched:
+            yield f"no alarm tells of overdue or dead tasks of {table.name}: Function(..., measures=[tasks]) makes them"
+        for changes in changes_of(table):
+            if (table.name, changes.name) not in consumers:
+                yield (
+                    f"no alarm tells that workers of the consumer {changes.name} of {table.name} are behind, or of its "
+                    "dead letters: Function(..., measures=[changes]) makes them"
+                )
 
 
 def alarms_of(deployment: Deployment) -> Iterator[Alarm]:

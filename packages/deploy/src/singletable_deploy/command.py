@@ -11,6 +11,7 @@ import click
 
 from singletable.cli import module_of, options_anywhere, output, session_of, tables_of
 from singletable_deploy import Deployment, admin, migration, read_only
+from singletable_deploy.alarms import unwatched
 from singletable_deploy.difference import Right, newly_allowed
 from singletable_deploy.formats import FORMATS, template_of, template_text
 
@@ -37,14 +38,16 @@ def deploy(ctx: click.Context, /, module: str, format: str, old: Path | None, as
     """Write the template of an application: tables, roles, functions, queues, alarms.
 
     MODULE holds a Deployment; NAME selects one of several. A module that has none is deployed as its tables, with the
-    roles admin, migration and read-only. Nothing is sent. With --diff the exit code is 2 where something is newly
-    allowed, 0 where nothing is.
+    roles admin, migration and read-only. Nothing is sent. Standard error says which work has no alarm. With --diff the
+    exit code is 2 where something is newly allowed, 0 where nothing is.
     """
     deployment, names = _deployment_of(module), session_of(ctx).names
     if names.variables:
         deployment = replace(deployment, names=names)
     if old is None:
         click.echo(template_text(deployment, format), nl=False)
+        for remark in unwatched(deployment):
+            output.note(remark)
         return
     rights = _newly_allowed(old, format, template_of(template_text(deployment, format), format))
     _tell(rights, as_json=as_json)
