@@ -488,3 +488,13 @@ def test_who_has_a_section_is_shown_and_named_when_another_takes_it_over(
     (line,) = [record.getMessage() for record in caplog.records if "took over" in record.getMessage()]
     assert "the lease of section 0 from host-1, process 1, which has given no sign of life for 0 s" in line
     assert db.run(JobStore(db.port, new).parts(job.id, [0]))[0].process == "host-2, process 2"
+
+
+def test_a_section_that_its_worker_left_is_not_taken_over(db: Database, caplog: pytest.LogCaptureFixture) -> None:
+    jobs, store = Jobs(db, new), JobStore(db.port, new)
+    job = jobs.begin("fill", sections=1)
+    part = db.run(store.take(job.id, 0, None, "a mark"))
+    assert part is not None
+    assert db.run(store.release(part)) is not None
+    assert jobs.run(job.id, signals=False, stop=lambda: False).state == "ended"
+    assert "took over" not in caplog.text

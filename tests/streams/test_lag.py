@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from singletable import Database, NotFound
+from singletable.events import Listeners
 from singletable.flow import DYNAMODB_STREAMS
 from singletable.streams import Changes, ChangeWorker, leases
 from singletable.streams.acquisition import label_of
@@ -21,7 +22,7 @@ from tests.streams.models import Note, noted
 from tests.support.engines import fresh
 
 
-def test_a_consumer_that_is_behind_says_by_how_much_and_who_has_its_shard() -> None:
+def test_a_consumer_that_is_behind_says_by_how_much_and_who_has_its_shard(monkeypatch: pytest.MonkeyPatch) -> None:
     changes = Changes(noted, name="lagging")
     changes.on(Note).inserted(lambda change: None)
     with fresh() as db:
@@ -42,10 +43,11 @@ def test_a_consumer_that_is_behind_says_by_how_much_and_who_has_its_shard() -> N
         label = label_of(db.run(find_stream(db.port, noted)))
         state = changes.consumer.state
         (free,) = db.run(leases.all_leases(db.port, state, "lagging", label))
+        monkeypatch.setattr(Listeners, "process", "host-1, process 1")
         taken = db.run(leases.take(db.port, state, free, "a worker"))
         assert taken is not None
         (held,) = worker.lag().shards
-        assert (held.owner, held.process) == ("a worker", db.port.events.process)
+        assert (held.owner, held.process) == ("a worker", "host-1, process 1")
         assert held.beat_seconds is not None
         worker.release(shard.shard)
         assert (worker.lag().shards[0].owner, worker.lag().shards[0].process) == ("", "")

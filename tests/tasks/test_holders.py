@@ -108,7 +108,15 @@ async def test_a_first_claim_takes_nothing_over(
     one: Bench, order: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    await one.add(one.tasks.at(one.at(0), noting(one)("a"), key="k", order=order))
+    for key in ("k", "through a queue"):
+        await one.add(one.tasks.at(one.at(0), noting(one)(key), key=key, order=order and key))
+    tasks: Any = one.tasks.entities
+    name: Any = (
+        tasks.by_place("through a queue", one.at(0), "through a queue") if order else tasks.by_id("through a queue")
+    )
+    item: Any = await one.shell.get(name.consistent())
+    drive(run_pointer(slots(one), TaskPointer("through a queue", item.fence, ""), Counts()))
+    assert one.ran == ["through a queue"]
     assert drive(slots(one).drain()).done == 1
     assert takeovers(caplog) == []
 
