@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, IntEnum
+from functools import partial, wraps
 from typing import Any
+
+from anyio import get_cancelled_exc_class
+from msgspec import Struct
 
 from singletable import (
     ANY,
@@ -19,6 +25,7 @@ from singletable import (
     attr,
     field,
 )
+from singletable.foundation import flows
 from singletable.records import Transaction
 
 depot = Table("depot", indexes=["gsi1"])
@@ -130,6 +137,88 @@ def returns_what_has_no_json(tx: Transaction, sku: str) -> object:
     """Return an object."""
     tx.put(Stock(sku=sku, left=1))
     return object()
+
+
+def leaves(tx: Transaction, sku: str) -> None:
+    """End the program."""
+    sys.exit(f"secret {sku}")
+
+
+async def leaves_too(tx: Transaction, sku: str) -> None:
+    """End the program, in the server's own thread."""
+    sys.exit(f"secret {sku}")
+
+
+async def awaits_what_was_cancelled(tx: Transaction, sku: str) -> None:
+    """Wait for work that was cancelled."""
+    raise get_cancelled_exc_class()(f"secret {sku}")
+
+
+def nests_without_end(tx: Transaction, sku: str) -> list[Any]:
+    """Return a list that has itself."""
+    tx.put(Stock(sku=sku, left=1))
+    nested: list[Any] = []
+    nested.append(nested)
+    return nested
+
+
+def long(tx: Transaction, letters: int) -> str:
+    """Return a long text."""
+    tx.put(Stock(sku="long", left=1))
+    return "x" * letters
+
+
+def reads_in_threads(db: Database, tx: Transaction, sku: str) -> list[Stock | None]:
+    """Read as layers do that call several at once."""
+    read = partial(flows.get, db.port, Stock.by_sku(sku))
+    return db.run(db.port.call_all([read] * 3))
+
+
+class Note(Struct):
+    about: Stock
+
+
+def returns_a_struct(tx: Transaction, sku: str) -> Note:
+    """Return an item in a structure."""
+    return Note(Stock(sku=sku, left=1, supplier_mail="secret@example.org"))
+
+
+late: list[Transaction] = []
+
+
+def writes_late(tx: Transaction, sku: str) -> None:
+    """Write by the transaction of the call before."""
+    late.append(tx)
+    late[0].put(Stock(sku=sku, left=1))
+
+
+def logged(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def call(*args: Any, **given: Any) -> Any:
+        return function(*args, **given)
+
+    return call
+
+
+@logged
+async def decorated(db: AsyncDatabase, tx: Transaction, sku: str) -> bool:
+    """Look for an article."""
+    return await db.get(Stock.by_sku(sku)) is not None
+
+
+class Grade(IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+def grade(tx: Transaction, grade: Grade, weight: float, price: Decimal, others: list[Grade] | None = None) -> list[Any]:
+    """Tell what was given."""
+    return [grade.name, weight, price, others]
+
+
+def anything(tx: Transaction, value: Any) -> int:
+    """Take anything."""
+    return len(value)
 
 
 def _private(tx: Transaction, sku: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import anyio
@@ -111,6 +111,60 @@ async def test_what_is_too_large_is_refused_in_a_dry_run(db: AsyncDatabase) -> N
     assert await count(db) == 2
 
 
+async def test_a_result_is_bounded_and_what_is_personal_is_covered_in_any_form(db: AsyncDatabase) -> None:
+    async with serving(db, depot, command=[f"{ALL}:long", f"{ALL}:returns_a_struct"]) as (tell, _):
+        for dry_run in (True, False):
+            refusal = await tell("long", letters=999_999, dry_run=dry_run)
+            assert "long returned 1,000,001 bytes of JSON, more than 1,000,000. Nothing was written" in refusal
+        assert await count(db) == 2
+        assert len((await tell("long", letters=999_998))["result"]) == 999_998
+        about = (await tell("returns_a_struct", sku="nut"))["result"]["about"]
+    assert about == {"sku": "nut", "left": 1, "supplier_mail": COVERED}
+
+
+async def test_a_plain_function_reads_in_threads_of_its_own(db: AsyncDatabase) -> None:
+    """As documents, graphs and erasures do."""
+    async with serving(db, depot, command=[f"{ALL}:reads_in_threads"]) as (tell, _):
+        answer = await tell("reads_in_threads", sku="nut")
+    assert [stock["left"] for stock in answer["result"]] == [5, 5, 5]
+    assert (answer["cost"]["requests"], answer["cost"]["read_units"]) == (3, 1.5)
+
+
+async def test_a_write_after_the_function_has_returned_is_refused(db: AsyncDatabase) -> None:
+    async with serving(db, depot, command=[f"{ALL}:writes_late"]) as (tell, _):
+        await tell("writes_late", sku="first")
+        assert "would never be sent" in await tell("writes_late", sku="second")
+    shop_commands.late.clear()
+    assert await count(db) == 3
+
+
+async def test_a_decorated_async_function_is_one(db: AsyncDatabase) -> None:
+    async with serving(db, depot, command=[f"{ALL}:decorated"]) as (tell, _):
+        assert (await tell("decorated", sku="nut"))["result"] is True
+
+
+async def test_numbers_that_no_table_holds_are_refused_and_enums_of_numbers_can_be_given(db: AsyncDatabase) -> None:
+    async with serving(db, depot, command=[f"{ALL}:grade"]) as (tell, tools):
+        properties = tools["grade"].schema["properties"]
+        assert properties["grade"] == {"type": "string", "enum": ["LOW", "HIGH"]}
+        assert properties["others"]["anyOf"][0]["anyOf"][0]["items"] == {"type": "integer", "enum": [1, 2]}
+        for given in ({"weight": "nan", "price": 1}, {"weight": 1, "price": "Infinity"}, {"weight": 1, "price": "NaN"}):
+            assert "it is a finite number" in await tell("grade", grade="LOW", **given)
+        answer = await tell("grade", grade="HIGH", weight=0.5, price="1.5", others=[1, 2])
+    assert answer["result"] == ["HIGH", 0.5, 1.5, [1, 2]]
+
+
+async def test_what_no_tool_foresees_ends_its_call_alone_and_tells_no_value(db: AsyncDatabase) -> None:
+    nested: dict[str, Any] = {}
+    for _ in range(3_000):
+        nested = {"secret": nested}
+    async with serving(db, depot, command=[f"{ALL}:anything"]) as (tell, _):
+        refusal = await tell("anything", value=nested)
+        assert "anything failed with RecursionError (" in refusal
+        assert "secret" not in refusal
+        assert (await tell("anything", value=[1]))["result"] == 1
+
+
 async def test_nothing_is_sent_for_a_command_that_writes_nothing(db: AsyncDatabase) -> None:
     async with serving(db, depot, command=[f"{ALL}:count_only"]) as (tell, _):
         answer = await tell("count_only", sku="nut")
@@ -126,7 +180,11 @@ async def test_nothing_is_sent_for_a_command_that_writes_nothing(db: AsyncDataba
         ("writes_beside_in_a_thread", "by its transaction alone, not by BatchWriteItem"),
         ("deletes_the_table", "by its transaction alone, not by DeleteTable"),
         ("fails", "fails raised ValueError (shop_commands.py, line "),
-        ("returns_what_has_no_json", "raised TypeError"),
+        ("returns_what_has_no_json", "returned what JSON has no form for (TypeError). Nothing was written."),
+        ("nests_without_end", "returned what JSON has no form for (RecursionError). Nothing was written."),
+        ("leaves", "leaves raised SystemExit (shop_commands.py, line "),
+        ("leaves_too", "leaves_too raised SystemExit (shop_commands.py, line "),
+        ("awaits_what_was_cancelled", "awaits_what_was_cancelled raised CancelledError (shop_commands.py, line "),
     ],
 )
 async def test_a_function_that_fails_writes_nothing_and_tells_no_value(
@@ -234,6 +292,20 @@ def unknown_name(tx: Transaction, sku: Missing) -> None:  # type: ignore[name-de
     """One."""
 
 
+def yields(tx: Transaction, sku: str) -> Iterator[str]:
+    """One."""
+    yield sku
+
+
+async def yields_too(tx: Transaction, sku: str) -> AsyncIterator[str]:
+    """One."""
+    yield sku
+
+
+def größe(tx: Transaction, sku: str) -> None:
+    """One."""
+
+
 def own_dry_run(tx: Transaction, dry_run: bool) -> None:
     """One."""
 
@@ -251,6 +323,9 @@ def own_dry_run(tx: Transaction, dry_run: bool) -> None:
         (only_by_place, "sku can't be given by its name"),
         (of_no_stored_type, "sku: complex has no form"),
         (unknown_name, "its annotations can't be read: name 'Missing'"),
+        (yields, "it yields, and a tool has one answer"),
+        (yields_too, "it yields, and a tool has one answer"),
+        (größe, "clients take names of ASCII letters"),
         (own_dry_run, "dry_run is the argument of every command"),
     ],
 )

@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from math import isfinite
 from typing import Any, Final, Union, get_args, get_origin
 
 import click
@@ -80,10 +82,13 @@ class ValueSchema:
                 return value_of_plain(self.plan, given)
             if self.value_type.choices == ("true", "false"):
                 return truth(self.name, given)
-            return self.value_type.typed(text_of(self.name, given, is_float=self.value_type.type is float))
+            value = self.value_type.typed(text_of(self.name, given, is_float=self.value_type.type is float))
         except InvalidValue as error:
             place = f"{self.name}.{error.attribute}" if error.attribute else self.name
             raise click.UsageError(f"{place}: {error.what}.") from None
+        if isinstance(value, (float, Decimal)) and not isfinite(value):
+            raise click.UsageError(f"{self.name}: it is a finite number: a table has no other.")
+        return value
 
 
 def attributes_of(model: Model[Any]) -> dict[str, ValueSchema]:
@@ -152,7 +157,10 @@ def _schema_of(plan: ValuePlan, value_type: ValueType | None = None, inside: tup
     if isinstance(plan, Scalar):
         choices = value_type.choices if value_type is not None else plan.choices
         shown = dict(_KINDS.of(plan.kind))
-        return shown if not choices or shown["type"] == "boolean" else shown | {"enum": list(choices)}
+        if not choices or shown.get("type") == "boolean":
+            return shown
+        of_type = "string" if isinstance(choices[0], str) else "integer" if isinstance(choices[0], int) else ""
+        return ({"type": of_type} if of_type else {}) | {"enum": list(choices)}
     if isinstance(plan, ConvertedPlan):
         return _schema_of(plan.inner, None, inside)
     if isinstance(plan, OptionalPlan):

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, cast, get_type_hints
 
 import click
-from anyio import to_thread
+import msgspec
+from anyio import lowlevel, to_thread
 
 from singletable.cli import module_of, output
 from singletable.database import Database
@@ -29,9 +29,11 @@ from singletable.values import plan_for
 from singletable_mcp.attributes import ValueSchema, all_values_in, object_schema
 from singletable_mcp.reading_port import ReadingPort, RehearsingPort, ThreadPort
 from singletable_mcp.schema import truth
-from singletable_mcp.tools import AgentTool, CallLimits, tool_name
+from singletable_mcp.tools import AgentTool, CallLimits, place_of, tool_name
 
 _DRY_RUN: Final = "dry_run"
+_MOST_BYTES: Final = 1_000_000
+"""The most of a result, as JSON: an agent reads all of it."""
 _DRY_RUN_SCHEMA: Final = {
     "type": "boolean",
     "description": "true: read and decide, and say what would be written; conditions of the writes are not tried",
@@ -66,7 +68,7 @@ class _Command:
         schemas = {
             name: _schema_of(function, parameter, hints) for name, parameter in parameters.items() if name not in places
         }
-        awaits = inspect.iscoroutinefunction(function)
+        awaits = _awaits(function)
         databases = [name for name, place in places.items() if place is not Transaction]
         wrong_shell = [name for name in databases if places[name] is not (AsyncDatabase if awaits else Database)]
         unbound = sorted(limits.bound.keys() - schemas.keys())
@@ -78,6 +80,10 @@ class _Command:
             _refuse(function, f"{_DRY_RUN} is the argument of every command: name the parameter otherwise")
         if unbound:
             _refuse(function, f"it does not take {unbound[0]}, which is bound")
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            _refuse(function, "it yields, and a tool has one answer: return a list")
+        if not tool_name(function.__name__).isascii():
+            _refuse(function, "clients take names of ASCII letters, digits and _ alone")
         if not inspect.getdoc(function):
             _refuse(function, "it has no docstring, which is all that an agent knows of it")
         bound = {name: schemas.pop(name).value(text) for name, text in limits.bound.items()}
@@ -88,9 +94,9 @@ class _Command:
         """Call the function, and return its result. Its database reads only."""
         given = {**values, **self.bound, self.transaction: tx}
         port: Any = ReadingPort(db.port)
-        awaits = inspect.iscoroutinefunction(self.function)
+        awaits = _awaits(self.function)
         if self.database:
-            in_thread: Any = ThreadPort(port)
+            in_thread: Any = ThreadPort(port, lowlevel.current_token())
             given[self.database] = AsyncDatabase(port, db.target) if awaits else Database(in_thread, db.target)
         if awaits:
             return await self.function(**given)
@@ -105,13 +111,16 @@ def _tool(command: _Command, limits: CallLimits) -> AgentTool:
         asked = arguments.pop(_DRY_RUN, None)
         rehearses = asked is not None and truth(_DRY_RUN, asked)
         values = all_values_in(command.arguments, arguments, name, "argument")
-        tx = Transaction()
+        tx = _CommandTransaction()
         try:
-            result = _as_json(await command.call(db, tx, values), personal=limits.personal)
-        except SingletableError:
+            returned = await command.call(db, tx, values)
+        except (SingletableError, KeyboardInterrupt):
             raise
-        except Exception as error:
+        except BaseException as error:  # SystemExit too, and the cancellation of its own work: its call ends alone
             raise click.UsageError(f"{_failure(name, error)} Nothing was written.") from error
+        finally:
+            tx.end()
+        result = _as_json(name, returned, personal=limits.personal)
         port = RehearsingPort(db.port)
         await db.run(commit(port if rehearses else db.port, tx.pending))
         if not rehearses:
@@ -123,6 +132,18 @@ def _tool(command: _Command, limits: CallLimits) -> AgentTool:
     schema["properties"][_DRY_RUN] = _DRY_RUN_SCHEMA
     description = f"{inspect.getdoc(command.function)}\nWrites in one transaction: all of it, or nothing."
     return AgentTool(tool_name(name), description, schema, call, limits.most_units, writes=True)
+
+
+class _CommandTransaction(Transaction):
+    """The transaction of one call: what is written on it after the function has returned is refused."""
+
+    def end(self) -> None:
+        self._end()
+
+
+def _awaits(function: Callable[..., Any]) -> bool:
+    """Whether it is an `async def`, below its decorators."""
+    return inspect.iscoroutinefunction(inspect.unwrap(function))
 
 
 def _functions_of(spec: str) -> list[Callable[..., Any]]:
@@ -170,27 +191,38 @@ def _schema_of(function: Callable[..., Any], parameter: inspect.Parameter, hints
     if name not in hints:
         _refuse(function, f"{name} has no type")
     try:
-        plan = plan_for(hints[name])
+        value = ValueSchema(
+            name, hints[name], plan_for(hints[name]), is_required=parameter.default is inspect.Parameter.empty
+        )
+        _ = value.schema
     except DeclarationError as error:
         _refuse(function, f"{name}: {error.what}")
-    return ValueSchema(name, hints[name], plan, is_required=parameter.default is inspect.Parameter.empty)
+    return value
 
 
 def _refuse(function: Callable[..., Any], why: str) -> NoReturn:
     raise click.UsageError(f"--command {function.__module__}:{function.__name__}: {why}.")
 
 
-def _failure(name: str, error: Exception) -> str:
+def _failure(name: str, error: BaseException) -> str:
     """Where an application's exception came from, without its text, which may hold values."""
-    at = traceback.extract_tb(error.__traceback__)[-1]
-    place = f"{at.filename.rpartition('/')[2]}, line {at.lineno}"
-    return f"{name} raised {type(error).__name__} ({place}); its text is kept back, as it may hold values."
+    return f"{name} raised {type(error).__name__} ({place_of(error)}); its text is kept back, as it may hold values."
 
 
-def _as_json(result: Any, *, personal: bool) -> Any:
-    """The result of a function, with what is personal covered. TypeError for what JSON has no form for."""
-    shown = _shown(result, personal=personal)
-    output.json_text(shown)
+def _as_json(name: str, result: Any, *, personal: bool) -> Any:
+    """The result of a function, with what is personal covered. UsageError if JSON has no form of it, or it is large."""
+    try:
+        shown = _shown(result, personal=personal)
+        size = len(output.json_text(shown).encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        raise click.UsageError(
+            f"{name} returned what JSON has no form for ({type(error).__name__}). Nothing was written."
+        ) from error
+    if size > _MOST_BYTES:
+        raise click.UsageError(
+            f"{name} returned {size:,} bytes of JSON, more than {_MOST_BYTES:,}. Nothing was written: it has to return "
+            "less."
+        )
     return shown
 
 
@@ -202,4 +234,7 @@ def _shown(value: Any, *, personal: bool) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, (type, Entity, Collection)):
         names = (one.name for one in dataclasses.fields(value))
         return {name: _shown(getattr(value, name), personal=personal) for name in names}
+    if isinstance(value, msgspec.Struct):
+        fields = msgspec.structs.fields(value)
+        return {one.encode_name: _shown(getattr(value, one.name), personal=personal) for one in fields}
     return output.plain(value, personal=personal)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, TypeVar, cast
 
 from anyio import from_thread
+from anyio.lowlevel import EventLoopToken
 
 from singletable.errors import InvalidRequest
 from singletable.flow import (
@@ -67,10 +68,11 @@ class RehearsingPort(ReadingPort):
 
 
 class ThreadPort(WrappedPort):
-    """The port of an event loop, for a blocking function in a thread that `anyio.to_thread` began."""
+    """The port of an event loop, for a blocking function in a thread, and for threads that it begins."""
 
-    def __init__(self, port: Port) -> None:
+    def __init__(self, port: Port, loop: EventLoopToken) -> None:
         super().__init__(port)
+        self._loop = loop
         self._ready = ThreadSafeReadyTables()
 
     @property
@@ -78,16 +80,16 @@ class ThreadPort(WrappedPort):
         return self._ready
 
     async def send(self, operation: Operation[T]) -> T:
-        return from_thread.run(self._port.send, operation)
+        return from_thread.run(self._port.send, operation, token=self._loop)
 
     async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
-        return from_thread.run(self._port.send_all, operations)
+        return from_thread.run(self._port.send_all, operations, token=self._loop)
 
     async def call_all(self, calls: Sequence[Callable[[], T | Awaitable[T]]]) -> list[T]:
         return call_in_threads(calls, FAN_OUT)
 
     def to(self, service: Service, url: str = "") -> Port:
-        return ThreadPort(self._port.to(service, url))
+        return ThreadPort(self._port.to(service, url), self._loop)
 
     async def sleep(self, seconds: float) -> None:
-        from_thread.run(self._port.sleep, seconds)
+        from_thread.run(self._port.sleep, seconds, token=self._loop)

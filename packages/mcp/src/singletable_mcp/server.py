@@ -19,7 +19,7 @@ from singletable.errors import SingletableError
 from singletable.flow import Meter
 from singletable.foundation import Table, catalogue, class_doc, entity_name, models_of, personal_names, type_text
 from singletable.holds import why_held
-from singletable_mcp.tools import AgentTool, CallLimits
+from singletable_mcp.tools import AgentTool, CallLimits, place_of
 
 MODEL_URI: Final = "singletable://model"
 _INSTRUCTIONS: Final = (
@@ -93,6 +93,9 @@ def server_of(
                     answer = await tool.call(db, asked.arguments or {})
         except (click.UsageError, SingletableError) as error:
             return _refused(error.message if isinstance(error, click.UsageError) else f"{error} [{error.code}]")
+        except Exception as error:
+            name = type(error).__name__
+            return _refused(f"{asked.name} failed with {name} ({place_of(error)}), whose text may hold values.")
         return _told({**answer, "cost": _cost(meter)})
 
     async def list_resources(_: Any, __: Any) -> types.ListResourcesResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -79,6 +80,12 @@ def bindings_of(tables: Sequence[Table], words: Sequence[str]) -> dict[str, str]
             value_in(slot, text)
         bound[name] = text
     return bound
+
+
+def place_of(error: BaseException) -> str:
+    """The line that raised an error: `orders.py, line 12`."""
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{at.filename.rpartition('/')[2]}, line {at.lineno}"
 
 
 def tool_name(*words: str) -> str:
