@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from singletable import Database, Entity, InvalidRequest, Key, Table
 from singletable.errors import Corrupt, NotFound, Throttled
@@ -61,18 +62,24 @@ async def test_so_it_does_in_the_awaiting_shell() -> None:
         assert [each.id for each in await jobs.all()] == [job.id]
 
 
+FILLED_UNITS = 220.0
+"""Of 120 people and places, as the plain command takes them."""
+
+
 def test_what_it_costs(db: Database) -> None:
-    """Beside what the fill takes: a write for each section, one for each page, and the job's own."""
+    """Beside what the fill takes: a write for each section, one for each page, and the job's own. They are in the cost
+    that is told, but for those of its last moments."""
     jobs = Jobs(db, new)
     with db.meter() as begun:
         job = jobs.begin("fill", sections=4)
     assert (begun.requests, begun.write_units) == (4, 1)
     with db.meter() as meter:
         done = jobs.run(job.id, at_once=1)
-    own = meter.write_units - done.write_units
+    own = meter.write_units - FILLED_UNITS
     pages = 4 + 1  # of the sections, and the end
     assert own == 5 + pages + 1  # taken, kept, ended
-    assert done.write_units >= 120
+    assert done.write_units == meter.write_units - 1  # without the last, which keeps the end
+    assert meter.read_units - 3 <= done.read_units <= meter.read_units  # the job, as a worker begins and ends
 
 
 def test_the_same_work_is_one_job(db: Database) -> None:
@@ -328,6 +335,18 @@ def test_a_job_that_runs_gets_other_bounds(db: Database) -> None:
     raised = jobs.resume(job.id, write_cap=10_000.0)
     assert (raised.state, raised.write_cap) == ("running", 10_000.0)
     assert jobs.run(job.id).state == "ended"
+
+
+def test_a_rate_of_writes_is_refused_where_a_job_only_reads(db: Database) -> None:
+    """`check --rate` is one of reads: `job resume --rate` of that job would slow nothing down."""
+    jobs = Jobs(db, new)
+    job = jobs.begin("check", read_rate=50.0)
+    with pytest.raises(InvalidRequest, match="'check' only reads") as refused:
+        jobs.resume(job.id, write_rate=5.0)
+    assert refused.value.table == "people"
+    shown = jobs.show(job.id)
+    assert shown == replace(job, seconds=shown.seconds)
+    assert jobs.resume(job.id, read_rate=5.0).read_rate == 5.0
 
 
 def test_a_job_that_is_deleted_at_its_end_ends_the_worker(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,24 +65,56 @@ def test_a_death_costs_a_round(kind: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "rates", "workers", "items"),
+    ("kind", "rates", "workers", "at_once", "sections", "items"),
     [
-        ("fill", {"write_rate": 40.0}, 4, ITEMS),
-        pytest.param("check", {"read_rate": 100.0}, 2, 4 * ITEMS, marks=pytest.mark.soak),
+        ("fill", {"write_rate": 40.0}, 4, 1, 16, ITEMS),
+        ("check", {"read_rate": 100.0}, 4, 4, 64, ITEMS),
+        pytest.param("check", {"read_rate": 100.0}, 2, 1, 16, 4 * ITEMS, marks=pytest.mark.soak),
+        pytest.param("check", {"read_rate": 100.0}, 8, 4, 64, 2 * ITEMS, marks=pytest.mark.soak),
+        pytest.param("check", {"read_rate": 100.0}, 8, 1, 4, 2 * ITEMS, marks=pytest.mark.soak),
     ],
 )
 def test_a_rate_is_never_passed_by_a_twentieth_in_ten_seconds(
-    kind: str, rates: Mapping[str, Any], workers: int, items: int
+    kind: str, rates: Mapping[str, Any], workers: int, at_once: int, sections: int, items: int
 ) -> None:
-    """Each worker begins with a part of the rate, and has more of it when others end. The end keeps to it too."""
-    with service(kind, items=items, sections=16, wave_seconds=0.01, **rates) as (waiting, jobs, job):
-        waiting.until_ended(job.id, workers=workers)
+    """Each worker begins with a part of the rate, and has more of it when others end. The end keeps to it too, and so
+    do looks at sections that others have, and the progress that is told."""
+    with service(kind, items=items, sections=sections, wave_seconds=0.01, **rates) as (waiting, jobs, job):
+        waiting.until_ended(job.id, workers=workers, at_once=at_once)
         assert jobs.show(job.id).state == "ended"
+        assert len(waiting.progress) >= workers
     (rate,), of_kind = rates.values(), 2 if kind == "fill" else 1
-    units = [(wave[0], wave[of_kind]) for wave in waiting.units]
-    most = max(sum(u for at, u in units if begin <= at < begin + 10) for begin, _ in units)
-    assert sum(u for _, u in units) >= rate * 15
-    assert rate * 10 * 0.8 <= most <= rate * 10 * 1.05
+    assert sum(wave[of_kind] for wave in waiting.units) >= rate * 15
+    assert rate * 10 * 0.8 <= most_in_ten_seconds(waiting, of_kind) <= rate * 10 * 1.05
+
+
+def test_a_rate_is_another_while_workers_run() -> None:
+    """A person makes it lower, and higher again. Workers notice it within three seconds, and a page."""
+    with service("check", items=2 * ITEMS, sections=16, wave_seconds=0.01, read_rate=100.0) as (waiting, jobs, job):
+        calls = {
+            2.0: lambda: jobs.resume(job.id, read_rate=20.0),
+            30.0: lambda: jobs.resume(job.id, read_rate=200.0),
+        }
+        waiting.until_ended(job.id, workers=2, calls=calls)
+        assert jobs.show(job.id).state == "ended"
+    assert 150 <= most_in_ten_seconds(waiting, 1, since=5.5, until=30.0) <= 210
+    assert 600 <= most_in_ten_seconds(waiting, 1, since=30.0) <= 2_100
+
+
+def test_a_job_without_a_rate_gets_one_while_workers_run() -> None:
+    with service("check", sections=16, wave_seconds=0.25) as (waiting, jobs, job):
+        took = waiting.until_ended(job.id, workers=2, calls={0.5: lambda: jobs.resume(job.id, read_rate=20.0)})
+        assert jobs.show(job.id).state == "ended"
+    assert took > 20.0  # seven without: the pages are small now
+    assert most_in_ten_seconds(waiting, 1, since=4.0) <= 210
+
+
+def most_in_ten_seconds(
+    waiting: WaitingService, of_kind: int, *, since: float = 0.0, until: float = float("inf")
+) -> float:
+    """The most units that were taken in any ten seconds: of reads, 1, or of writes, 2."""
+    units = [(wave[0], wave[of_kind]) for wave in waiting.units if since <= wave[0] < until]
+    return max(sum(number for at, number in units if begin <= at < begin + 10) for begin, _ in units)
 
 
 @contextmanager

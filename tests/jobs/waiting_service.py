@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio  # noqa: TID251
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from random import Random
@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from singletable import Database, Table
 from singletable.flow import FAN_OUT, Meter, Operation, Port, ReadyTables, Traits, WrappedPort, call_in_loop
-from singletable.jobs import JobPlace, flows
+from singletable.jobs import JobPlace, JobStatus, flows
 from singletable.jobs.worker_options import WorkerOptions
 from singletable.migrations.item_writes import UpdateAttempt
 from singletable.operations import Scan
@@ -54,14 +54,25 @@ class WaitingService:
     requests: int = 0
     read: int = 0
     """Items of all pages."""
+    progress: list[JobStatus] = field(default_factory=list[JobStatus])
+    """What the workers have told of the job, as they do on a command line."""
     updates: Counter[str] = field(default_factory=Counter[str])
     """The updates of each item that changed it."""
 
-    def until_ended(self, job: str, *, workers: int, at_once: int = 1, kills: Sequence[float] = ()) -> float:
-        """The seconds in which so many workers ended a job. `kills` are the moments at which one dies."""
+    def until_ended(
+        self,
+        job: str,
+        *,
+        workers: int,
+        at_once: int = 1,
+        kills: Sequence[float] = (),
+        calls: Mapping[float, Callable[[], object]] = {},
+    ) -> float:
+        """The seconds in which so many workers ended a job. `kills` are the moments at which one dies, `calls` what a
+        person does, by the moment."""
         loop = VirtualLoop()
         try:
-            loop.run_until_complete(_Fleet(self, loop, job, at_once).work(workers, kills))
+            loop.run_until_complete(_Fleet(self, loop, job, at_once).work(workers, kills, calls))
             return loop.time()
         finally:
             loop.close()
@@ -76,17 +87,23 @@ class _Fleet:
         self._random = Random(service.seed)
         self._live: dict[asyncio.Task[object], _Life] = {}
 
-    async def work(self, workers: int, kills: Sequence[float]) -> None:
+    async def work(self, workers: int, kills: Sequence[float], calls: Mapping[float, Callable[[], object]]) -> None:
         for _ in range(workers):
             self._begin()
-        killing = asyncio.ensure_future(self._kill_at(sorted(kills)))
+        planned = [asyncio.ensure_future(self._kill_at(sorted(kills))), asyncio.ensure_future(self._call_at(calls))]
         while self._live:
             ended, _ = await asyncio.wait(self._live, return_when=asyncio.FIRST_COMPLETED)
             for task in ended:
                 is_dead, error = self._live.pop(task).is_over, task.exception()
                 if error is not None and not (is_dead and isinstance(error, Killed)):
                     raise error
-        killing.cancel()
+        for task in planned:
+            task.cancel()
+
+    async def _call_at(self, calls: Mapping[float, Callable[[], object]]) -> None:
+        for moment, call in sorted(calls.items()):
+            await asyncio.sleep(moment - self._loop.time())
+            call()
 
     async def _kill_at(self, moments: Sequence[float]) -> None:
         for moment in moments:
@@ -106,7 +123,7 @@ class _Fleet:
         port, read = (_LatePort(db.port, self._loop, service, life) for db in (service.db, service.source))
         target = service.db.target
         place = JobPlace(service.table, target.seal, target.place, read, service.source.target.place)
-        return flows.run(port, place, self._job, self._options, signals=False)
+        return flows.run(port, place, self._job, self._options, signals=False, progress=service.progress.append)
 
 
 @dataclass(eq=False)

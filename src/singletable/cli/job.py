@@ -121,7 +121,8 @@ def pause(ctx: click.Context, module: str, id: str, as_json: bool, by: str) -> N
 def resume(ctx: click.Context, /, module: str, id: str, as_json: bool, **options: Any) -> None:
     """Go on with a job that is paused, or has failed. A job that reached a cap needs a larger one.
 
-    Workers that run keep the rates that they began with.
+    Workers of a job that runs take other rates and caps up within three seconds, or after the round that they are at. A
+    job that only reads has a --read-rate.
     """
     _change(ctx, module, id, lambda jobs: jobs.resume(id, **_bounds(options)), as_json=as_json)
 

@@ -209,8 +209,8 @@ _OPTIONS: dict[str, Callable[[Any], Any]] = {
         "--job",
         "as_job",
         is_flag=True,
-        help="As a durable job, which other processes share: `singletable job run`. --rate and --read-rate are for all "
-        "of them together.",
+        help="As a durable job, which other processes share: `singletable job run`. Rates are for all of them "
+        "together.",
     ),
     "--sections": click.option(
         "--sections", type=click.IntRange(min=1), metavar="N", help="With --job: the most that work at the same time."

@@ -76,6 +76,14 @@ class _Bucket:
         self._balance -= units
 
 
+def _bucket(before: _Bucket | None, per_second: float | None) -> _Bucket | None:
+    """A bucket with another bound, and the balance that it had."""
+    if before is None:
+        return None if per_second is None else _Bucket(per_second)
+    before.per_second = before.per_second if per_second is None else per_second
+    return before
+
+
 class Rate:
     """A bound of units a second, on average, over all calls that are given the same object. Share it freely.
 
@@ -84,19 +92,27 @@ class Rate:
     """
 
     def __init__(self, *, read_units: float | None = None, write_units: float | None = None) -> None:
-        given = [units for units in (read_units, write_units) if units is not None]
-        if not given or min(given) <= 0:
-            raise InvalidRequest(
-                "a Rate has at least one bound above zero", hint="As in Rate(read_units=100, write_units=50)."
-            )
         self.read_units, self.write_units = read_units, write_units
-        self._read = _Bucket(read_units) if read_units is not None else None
-        self._write = _Bucket(write_units) if write_units is not None else None
+        self._read: _Bucket | None = None
+        self._write: _Bucket | None = None
         self._expected: dict[str, Consumed] = {}
         self._guard = ForkSafeLock()
         self._share, self._slowed_at = 1.0, 0.0
         self.part = 1.0
         """The part of the bound that this process may use."""
+        self.change(read_units=read_units, write_units=write_units)
+
+    def change(self, *, read_units: float | None = None, write_units: float | None = None) -> None:
+        """Replace bounds, also while requests wait for them; None leaves one as it is. InvalidRequest as above."""
+        given = [units for units in (read_units, write_units) if units is not None]
+        if not given or min(given) <= 0:
+            raise InvalidRequest(
+                "a Rate has at least one bound above zero", hint="As in Rate(read_units=100, write_units=50)."
+            )
+        with self._guard.lock:
+            self.read_units = self.read_units if read_units is None else read_units
+            self.write_units = self.write_units if write_units is None else write_units
+            self._read, self._write = _bucket(self._read, read_units), _bucket(self._write, write_units)
 
     async def renew(self, port: Port) -> None:
         """Called before a request: a rate that processes share renews its part here."""

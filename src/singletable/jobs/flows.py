@@ -20,7 +20,7 @@ from singletable.jobs.refusals import JobRefusal, JobRefused
 from singletable.jobs.states import JobEvent, JobState
 from singletable.jobs.status import JobStatus, status_of
 from singletable.jobs.store import AT_ONCE, JobStore
-from singletable.jobs.work import JobPlace, JobWork, Line, kind_named
+from singletable.jobs.work import JOBS, JobPlace, JobWork, Line, kind_named
 from singletable.jobs.worker import JobWorker, OnKept, Progress
 from singletable.jobs.worker_options import WorkerOptions
 from singletable.migrations import document_of
@@ -160,7 +160,7 @@ async def cancel(port: Port, table: Table, job_id: str, *, by: str = "") -> JobS
 
 
 async def show(port: Port, table: Table, job_id: str) -> JobStatus:
-    """One job with its sections. A read, and one for each hundred sections; one more at its end."""
+    """One job with its sections. A read, and one for each hundred sections."""
     store = JobStore(port, table)
     await store.ready()
     return await _status(store, table, await _known(store, job_id))
@@ -258,6 +258,8 @@ async def _change(port: Port, table: Table, job_id: str, event: JobEvent, why: s
     given = {name: value for name in bounds.__struct_fields__ if (value := getattr(bounds, name)) is not None}
     while True:
         job = await _known(store, job_id)
+        if event is JobEvent.RESUME:
+            _check_rate(table, job.kind, bounds)
         state = JobState(job.state)
         is_so = (event, state) in ((JobEvent.RESUME, JobState.RUNNING), (JobEvent.PAUSE, JobState.FAILED))
         if state.is_final or is_so:
@@ -272,16 +274,27 @@ async def _change(port: Port, table: Table, job_id: str, event: JobEvent, why: s
         await race.lost()
 
 
+def _check_rate(table: Table, kind: str, bounds: JobBounds) -> None:
+    """InvalidRequest for a rate of writes alone, of a job that only reads: it would slow nothing down."""
+    entry, is_of_writes = JOBS.entry(kind), bounds.write_rate is not None and bounds.read_rate is None
+    if is_of_writes and entry is not None and not JOBS.load(entry).writes:
+        raise InvalidRequest(
+            f"a job of kind {kind!r} only reads: a rate of writes bounds nothing but its own items",
+            table=table.name,
+            operation="job",
+            hint="Give it a read rate: --read-rate, or read_rate=.",
+        )
+
+
 async def _status(store: JobStore, table: Table, job: JobItem) -> JobStatus:
     parts = [part for numbers in _numbers(job) for part in (await store.parts(job.job, numbers)).values()]
-    if not JobState(job.state).ends_workers and sum(part.is_over for part in parts) == job.sections:
-        parts += (await store.parts(job.job, [job.sections])).values()
     return status_of(table.name, job, parts, store.port.now())
 
 
 def _numbers(job: JobItem) -> list[range]:
-    """The numbers of the sections, in groups of one request."""
-    return [range(begin, min(begin + AT_ONCE, job.sections)) for begin in range(0, job.sections, AT_ONCE)]
+    """The numbers of the sections and of the end, in groups of one request."""
+    most = job.sections + 1
+    return [range(begin, min(begin + AT_ONCE, most)) for begin in range(0, most, AT_ONCE)]
 
 
 async def _swept(store: JobStore) -> Sequence[JobItem]:

@@ -1,7 +1,8 @@
 """The sections of a job as one process knows them: which are free, over, or another's. Flows.
 
-A look reads up to a hundred sections, from a random one on, and remembers the free ones. Without a free one the pause
-before the next look grows: it reads the sections of the other workers again.
+A look reads up to a hundred sections, from a random one on, and remembers the free ones. As long as some were never
+seen, looks follow each other, and wait for the job's rate. Later looks may find nothing and do not wait: the pause
+before the next one grows, and a small read rate makes it longer.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from singletable.flow import Meter, Observations, Port
+from singletable.flow import Observations, Port
 from singletable.jobs.held_section import HeldSection
 from singletable.jobs.items import JobItem, JobPart
 from singletable.jobs.limits import JobLimits
@@ -48,6 +49,8 @@ class FreeSections:
     over: dict[int, JobPart] = field(default_factory=dict[int, JobPart])
     live: dict[int, JobPart] = field(default_factory=dict[int, JobPart])
     """Sections that were begun and are not over, by the last look."""
+    end: JobPart | None = None
+    """The job's end, once it was begun."""
     _free: deque[tuple[int, JobPart | None]] = field(default_factory=deque[tuple[int, JobPart | None]])
     _may_look: deque[bool] = field(default_factory=lambda: deque([True]))
     """A token: the slot that pops it looks."""
@@ -56,6 +59,14 @@ class FreeSections:
     _next: int = 0
     """The section at which the next look begins."""
     _looked_at: float = float("-inf")
+    _costly_until: float = float("-inf")
+    """The time before which another look would take too much of the read rate."""
+    _is_read: bool = False
+    """Whether all were read once, to be told."""
+    _refresh_at: float = float("-inf")
+    """The time of the next refreshing."""
+    _refreshed: int = 0
+    """The place, among those that are left, at which it begins."""
     _took_at: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -84,30 +95,59 @@ class FreeSections:
             if number in self.held or number in self.over:
                 continue
             began = self.port.monotonic()
-            with Meter() as meter:
+            with self.limits.own_requests():
                 part = await self.store.take(self.job.job, number, stored, self.port.token())
-            self.limits.charge(meter)
             if part is None:  # others were first, and may have taken the next ones too
                 self._free.clear()
-                self._looked_at = float("-inf")
+                self._looked_at = self._costly_until = float("-inf")
                 continue
             held = self.held[number] = HeldSection(renewed_at=began, part=part, beats=part.beats, kept_at=began)
             self._took_at = self.port.monotonic()
             return Taken(held, stored.process if stored is not None and stored.owner else None)
 
-    async def read(self) -> list[JobPart]:
-        """The sections that were begun. A read for each hundred that were not over."""
-        left = [number for number in range(self.job.sections) if number not in self.over]
+    @property
+    def begun(self) -> list[JobPart]:
+        """The begun sections and the end, by what is known here."""
+        return [*self.over.values(), *self.live.values(), *(() if self.end is None else (self.end,))]
+
+    @property
+    def _left(self) -> list[int]:
+        """The numbers of all sections but the finished ones."""
+        return [number for number in range(self.job.sections) if number not in self.over]
+
+    async def read(self) -> None:
+        """Read all that were not over, and the end. A request for each hundred."""
+        left = [*self._left, self.job.sections]
         for begin in range(0, len(left), AT_ONCE):
-            self.note(await self.store.parts(self.job.job, left[begin : begin + AT_ONCE]))
-        return [*self.over.values(), *self.live.values()]
+            await self._read(left[begin : begin + AT_ONCE], waits=False)
+
+    async def refresh(self) -> None:
+        """Read sections that others may have changed: all the first time, later the next few, if it is time. The
+        requests wait for the job's rate. A worker without a section looks anyway."""
+        now = self.port.monotonic()
+        if now < self._refresh_at or (self._is_read and not self.held):
+            return
+        most, left = self.limits.at_a_look(AT_ONCE), self._left
+        begins = [self._refreshed] if self._is_read else range(0, len(left), most)
+        self._refresh_at, self._is_read = now + self.limits.pause_after(1 + most), True
+        for begin in begins:
+            await self._read(left[begin : begin + most], waits=True)
+        self._refreshed = self._refreshed + most if self._refreshed + most < len(left) else 0
+
+    async def _read(self, numbers: Sequence[int], *, waits: bool) -> dict[int, JobPart]:
+        """Read sections, by a request that may wait for the job's rate."""
+        port = self.limits.at_rate(self.port) if waits else self.port
+        with self.limits.own_requests(have_waited=waits):
+            parts = await JobStore(port, self.limits.table).parts(self.job.job, numbers) if numbers else {}
+        self.note(parts)
+        return parts
 
     def note(self, parts: dict[int, JobPart]) -> None:
         """Note stored sections."""
         for number, part in parts.items():
             if number == self.job.sections:
-                continue
-            if part.is_over:
+                self.end = part
+            elif part.is_over:
                 self.over[number] = part
                 self.live.pop(number, None)
             else:
@@ -122,10 +162,14 @@ class FreeSections:
         try:
             if self._free:
                 return True
-            if self.port.monotonic() - self._looked_at < self.pause and not self._is_unseen():
+            now, is_unseen = self.port.monotonic(), self._is_unseen()
+            if now < max(self._looked_at + self.pause, self._costly_until) and not is_unseen:
                 return False
-            await self._look_at(self._window())
-            self._looked_at = self.port.monotonic()
+            window = self._window()
+            await self._look_at(window, waits=is_unseen)
+            self._looked_at = self._costly_until = self.port.monotonic()
+            if not self._free:
+                self._costly_until += self.limits.pause_after(len(window))
             return bool(self._free)
         finally:
             self._may_look.append(True)
@@ -141,21 +185,18 @@ class FreeSections:
         if len(self.over) == sections:
             self._is_at_end = True
             return [sections]
-        window = list[int]()
+        window, most = list[int](), self.limits.at_a_look(AT_ONCE)
         for step in range(sections):
             number = (self._next + step) % sections
             if number not in self.over and number not in self.held:
                 window.append(number)
-            if len(window) == AT_ONCE:
+            if len(window) == most:
                 break
         self._next = (window[-1] + 1) % sections if window else self._next
         return window
 
-    async def _look_at(self, window: Sequence[int]) -> None:
-        with Meter() as meter:
-            parts = await self.store.parts(self.job.job, window)
-        self.limits.charge(meter)
-        self.note(parts)
+    async def _look_at(self, window: Sequence[int], *, waits: bool) -> None:
+        parts = await self._read(window, waits=waits)
         now = self.port.monotonic()
         for number in window:
             part = parts.get(number)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from singletable.flow import Meter, Tenure
+from singletable.flow import Consumed, Meter, Tenure
 from singletable.jobs.held_port import SectionLost
 from singletable.jobs.items import JobPart
 from singletable.jobs.work import Round
@@ -48,10 +48,13 @@ class HeldSection(Tenure):
             return self.unkept.position
         return None if self.part.position is None else msgspec.json.decode(self.part.position)
 
-    def add(self, done: Round, cost: Meter) -> None:
-        before, self.unkept = self.unkept, done
+    def add_units(self, cost: Consumed | Meter) -> None:
         self.read_units += cost.read_units
         self.write_units += cost.write_units
+
+    def add(self, done: Round, cost: Meter) -> None:
+        before, self.unkept = self.unkept, done
+        self.add_units(cost)
         if before is not None:
             counts = {n: before.counts.get(n, 0) + done.counts.get(n, 0) for n in {*before.counts, *done.counts}}
             seen, lines = before.seen + done.seen, [*before.lines, *done.lines]

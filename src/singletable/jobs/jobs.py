@@ -129,7 +129,8 @@ class Jobs:
         write_cap: float | None = None,
     ) -> JobStatus:
         """Workers go on. What is given replaces a rate or a cap: a job that was paused at a cap needs a larger one.
-        Workers that run keep the rates that they began with. A read and a write. JobRefused for one that has ended."""
+        Workers that run take it up within three seconds, or after the round that they are at. A read and a write.
+        JobRefused for one that has ended."""
         bounds = JobBounds(read_rate, write_rate, read_cap, write_cap)
         return self.db.run(flows.resume(self.db.port, self.table, id, bounds))
 
@@ -139,8 +140,8 @@ class Jobs:
         return self.db.run(flows.cancel(self.db.port, self.table, id, by=by))
 
     def show(self, id: str) -> JobStatus:
-        """One job: its progress, its workers, its cost. A read, and one for each hundred sections, one more at its
-        end. JobRefused for an unknown one."""
+        """One job: its progress, its workers, its cost. A read, and one for each hundred sections. JobRefused
+        for an unknown one."""
         return self.db.run(flows.show(self.db.port, self.table, id))
 
     def all(self) -> list[JobStatus]:

@@ -1,7 +1,8 @@
 """The limits of a job over all its workers: units a second, and units in all.
 
 **A second.** The processes share one rate (`migrations.SharedRate`). A page is small: one request too
-much of each process is little of the rate. A worker's writes to the job's own items wait for nothing, and are charged.
+much of each process is little of the rate. Requests for the job's own items mostly wait for nothing, and are charged:
+what follows waits for them too. A person may change the rate while workers run.
 
 **In all.** A process takes units before it uses them: a grant is a write of the job under the condition that nobody
 else took any since. A round reserves the units of its page, judged by the items before it, and a page takes at most the
@@ -11,7 +12,8 @@ for the job: the cap is rather not reached than passed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -39,6 +41,8 @@ _PAGE_SECONDS: Final = 0.1
 _GRANTS: Final = 20
 """A grant is at most such a part of a cap."""
 _FORGETS: Final = 0.9
+_LOOKS: Final = 1 / 200
+"""The part of the read rate that one process's looks take, and as much its progress."""
 
 
 class Reserved(Struct, frozen=True):
@@ -61,31 +65,77 @@ class JobLimits:
     """The units that were granted and are neither used nor reserved, by their kind."""
     _needs: dict[str, float] = field(default_factory=dict[str, float])
     """The units of an item, as the last rounds took them; empty before the first."""
+    _own_units: dict[str, float] = field(default_factory=lambda: dict.fromkeys(_OWN, 0.0))
+    """The units of the job's own items, that no section has been charged with yet."""
+    _of_one_unit: int = 0
+    """The most items that a page had for one read unit, the least that a page takes."""
     _keeping: float = 0.0
     """The write units of what all slots may have to keep yet."""
     _guard: ForkSafeLock = field(default_factory=ForkSafeLock)
 
     def __post_init__(self) -> None:
-        bounds: Any = {"read_units": self.job.read_rate, "write_units": self.job.write_rate}
-        self.rate = SharedRate(self.table, f"job {self.job.job}", **bounds) if any(bounds.values()) else None
+        self.rate = None
+        self.note_job(self.job)
 
     def at_rate(self, port: Port) -> Port:
         """A port at the job's rate, also one of another database: the rate is renewed where the job is."""
         rate: Any = None if self.rate is None else _RenewedBy(self.rate, self.port)
         return at_rate(port, rate)
 
-    def charge(self, meter: Meter) -> None:
-        """Charge requests that did not wait for the rate."""
-        if self.rate is not None:
-            self.rate.settle("Job", Consumed(), Consumed(meter.read_units, meter.write_units))
+    def note_job(self, job: JobItem) -> None:
+        """Take up the stored job: a person may have given it other rates and caps."""
         with self._guard.lock:
-            self._take_off({"read": meter.read_units, "write": meter.write_units})
+            self.job = job
+            bounds: Any = {"read_units": job.read_rate, "write_units": job.write_rate}
+            if self.rate is not None:
+                self.rate.change(**bounds)
+            elif any(bounds.values()):
+                self.rate = SharedRate(self.table, f"job {job.job}", **bounds)
+
+    @contextmanager
+    def own_requests(self, *, have_waited: bool = False) -> Generator[Meter]:
+        """Requests for the job's own items, which count for its cost, its caps and its rate. Few have waited for it."""
+        with Meter() as meter:
+            try:
+                yield meter
+            finally:
+                self._charge(meter, have_waited=have_waited)
+
+    def _charge(self, meter: Meter, *, have_waited: bool) -> None:
+        units = {"read": meter.read_units, "write": meter.write_units}
+        if self.rate is not None and not have_waited:
+            self.rate.settle("Job", Consumed(), Consumed(units["read"], units["write"]))
+        with self._guard.lock:
+            self._take_off(units)
+            for kind, number in units.items():
+                self._own_units[kind] += number
+
+    def own_units(self) -> Consumed:
+        """The units of the job's own items, since this was asked last."""
+        with self._guard.lock:
+            units, self._own_units = self._own_units, dict.fromkeys(_OWN, 0.0)
+        return Consumed(units["read"], units["write"])
+
+    def pause_after(self, units: float) -> float:
+        """The seconds to wait after a look that took a number of read units: one process's looks take a small part of
+        the read rate. They do not wait for it."""
+        bound = self.job.read_rate
+        return 0.0 if bound is None else units / (bound * _LOOKS)
+
+    def at_a_look(self, most: int) -> int:
+        """The number of sections in one look: few for a small read rate."""
+        bound = self.job.read_rate
+        return most if bound is None else max(1, min(most, int(bound * _PAGE_SECONDS)))
 
     def used(self, reserved: Reserved, meter: Meter, items: int) -> None:
         """Note what a round took, in place of what it had reserved."""
         took = {"read": meter.read_units, "write": meter.write_units}
         with self._guard.lock:
             self._take_off({kind: units - reserved.units.get(kind, 0.0) for kind, units in took.items()})
+            if took["read"] <= 1.0:
+                self._of_one_unit = max(self._of_one_unit, items)
+            elif items <= self._of_one_unit:
+                self._of_one_unit = 0
             for kind, units in took.items() if items else ():
                 self._needs[kind] = max(units / items, self._needs.get(kind, 0.0) * _FORGETS)
 
@@ -101,9 +151,8 @@ class JobLimits:
             short, reserved = self._reserve(most)
             if reserved is not None:
                 return reserved
-            with Meter() as meter:
+            with self.own_requests():
                 is_granted = await self._take(short, most)
-            self.charge(meter)
             if not is_granted:
                 return None
 
@@ -115,7 +164,8 @@ class JobLimits:
         if self.rate is None or self.rate.read_units is None:
             return most
         share = self.rate.read_units * self.rate.part * _PAGE_SECONDS
-        return max(1, min(most, int(share / max(self._needs.get("read", _FIRST_NEEDS["read"]), 1 / 128))))
+        page = int(share / max(self._needs.get("read", _FIRST_NEEDS["read"]), 1 / 128))
+        return max(1, min(most, max(page, min(2 * self._of_one_unit, _FIRST_PAGE))))
 
     def _reserve(self, most: int) -> tuple[str, Reserved | None]:
         """The largest page that there are units for; or the kind that is short for one item."""
@@ -147,7 +197,7 @@ class JobLimits:
             job = await self.store.read(self.job.job)
             if job is None or job.state != JobState.RUNNING.value:
                 return False
-            self.job = job
+            self.note_job(job)
             cap, granted = dict(_caps(job))[kind], getattr(job, name)
             if cap is None:
                 return True

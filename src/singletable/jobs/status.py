@@ -54,7 +54,7 @@ class JobStatus(Struct, frozen=True):
     """Its counts by name."""
     read_units: float
     write_units: float
-    """The cost of the kept rounds, without those that a kill lost."""
+    """The cost of the kept rounds and of the end, with the job's own items; without what a kill lost."""
     held: tuple[HeldPart, ...]
     troubles: tuple[str, ...]
     """The errors at which sections were left, that nobody has gone on with."""
@@ -112,8 +112,8 @@ def status_of(table: str, job: JobItem, parts: Iterable[JobPart], now: float) ->
         items=job.items,
         seen=sum(part.seen for part in begun),
         counts=dict(sum((Counter(part.counts) for part in begun), Counter[str]())),
-        read_units=sum(part.read_units for part in begun),
-        write_units=sum(part.write_units for part in begun),
+        read_units=sum(part.read_units for part in known),
+        write_units=sum(part.write_units for part in known),
         held=tuple(held),
         troubles=tuple(dict.fromkeys(part.trouble for part in known if part.trouble)),
         read_rate=job.read_rate,

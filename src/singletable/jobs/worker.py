@@ -48,7 +48,7 @@ from singletable.jobs.limits import JobLimits
 from singletable.jobs.refusals import JobRefused
 from singletable.jobs.states import JobEvent, JobState
 from singletable.jobs.status import JobStatus, status_of
-from singletable.jobs.store import AT_ONCE, JobStore
+from singletable.jobs.store import JobStore
 from singletable.jobs.work import Gathered, JobWork, Round, SectionLines
 from singletable.jobs.worker_options import WorkerOptions
 
@@ -110,9 +110,14 @@ class JobWorker:
 
     async def status(self) -> JobStatus:
         """The present job and sections. A read, and one for each hundred sections that were not over."""
-        self.job = await self.store.read(self.job.job) or self.job
-        parts = await self.sections.read()
-        return status_of(self.table.name, self.job, parts, self.port.now())
+        with self.limits.own_requests():
+            self._note_job(await self.store.read(self.job.job) or self.job)
+        await self.sections.read()
+        return self._status()
+
+    def _status(self) -> JobStatus:
+        """The job and its sections, as this process knows them."""
+        return status_of(self.table.name, self.job, self.sections.begun, self.port.now())
 
     async def _slot(self) -> None:
         await self.kernel.repeat(self._step)
@@ -138,7 +143,7 @@ class JobWorker:
         if most is not None and now - self._busy_at >= most:
             return False
         await self.port.sleep(_SLICE_SECONDS)
-        await self._read_job(self.sections.pause)
+        await self._read_job(self.sections.pause if self.job.read_rate is None else LOOK_SECONDS)
         return True
 
     async def _take(self) -> HeldSection | None:
@@ -163,10 +168,13 @@ class JobWorker:
         if self.port.monotonic() - self._read_at < (LOOK_SECONDS if pause is None else pause):
             return
         self._read_at = self.port.monotonic()
-        with Meter() as meter:
+        with self.limits.own_requests():
             stored = await self.store.read(self.job.job)
-        self.limits.charge(meter)
-        self.job = self.limits.job = self._there(stored)
+        self._note_job(self._there(stored))
+
+    def _note_job(self, job: JobItem) -> None:
+        self.job = job
+        self.limits.note_job(job)
 
     def _there(self, stored: JobItem | None) -> JobItem:
         if stored is None:
@@ -205,11 +213,10 @@ class JobWorker:
 
     async def _take_up(self, held: HeldSection) -> None:
         """Give the work the section's state; delete what an owner before left."""
-        with Meter() as meter:
+        with self.limits.own_requests():
             if held.part.fence > 1:
                 await self.store.drop_unkept(held.part)
             state = await self.store.state(held.part)
-        self.limits.charge(meter)
         if held.part.section != self.job.sections:
             self.work.take_up(held.part.section, held.part.fence, state)
 
@@ -279,13 +286,13 @@ class JobWorker:
         if part.section != self.job.sections:
             gathered = await self.work.gather(self._port_of(held), part.section)
         done = replace(done, lines=[*done.lines, *gathered.lines])
-        with Meter() as meter:
+        held.add_units(self.limits.own_units())
+        with self.limits.own_requests() as meter:
             kept = await self.store.keep(part, done, held.read_units, held.write_units, gathered.state)
-        self.limits.charge(meter)
         self.limits.note_kept(meter, self.options.at_once)
         held.note(began, kept is not None)
         if kept is not None:
-            if self.on_kept is not None and kept.section != self.job.sections:
+            if self.on_kept is not None:
                 self.on_kept(held.read_units, held.write_units)
             held.keep(kept, began)
             self.sections.note({kept.section: kept})
@@ -293,9 +300,8 @@ class JobWorker:
     async def _beat(self, held: HeldSection) -> None:
         began = self.port.monotonic()
         held.beats += 1
-        with Meter() as meter:
+        with self.limits.own_requests():
             is_held = await self.store.beat(held.part, held.beats)
-        self.limits.charge(meter)
         if not held.part.is_over:
             held.note(began, is_held)
 
@@ -309,16 +315,17 @@ class JobWorker:
             told = SectionLines(counts.counts, counts.seen, partial(store.told, parts), partial(store.states_of, parts))
             text = msgspec.json.encode(await self.work.end(port, told)).decode()
         while not JobState(self.job.state).is_final:
-            ended = await self.store.change(self.job, JobEvent.END, why="", result=text)
+            with self.limits.own_requests():
+                ended = await self.store.change(self.job, JobEvent.END, why="", result=text)
             self.job = ended or self._there(await self.store.read(self.job.job))
         held.add(Round(None, True), cost)
         await self._keep(held)
 
     async def _tell(self) -> None:
-        """Report the progress, if that is due. It reads all sections, so of many it is due more rarely."""
-        if self.progress is None:
+        """Report the progress, if that is due. The sections of others are read as often as the job's rate allows."""
+        now = self.port.monotonic()
+        if self.progress is None or now - self._told_at < self.options.tell_seconds:
             return
-        now, pause = self.port.monotonic(), self.options.tell_seconds * max(1.0, len(self.sections.live) / AT_ONCE)
-        if now - self._told_at >= pause:
-            self._told_at = now
-            self.progress(await self.status())
+        self._told_at = now
+        await self.sections.refresh()
+        self.progress(self._status())

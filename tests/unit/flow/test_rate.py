@@ -130,6 +130,27 @@ def test_a_throttled_table_halves_it_and_it_comes_back() -> None:
     assert 95 <= ten[-2] <= 105
 
 
+def test_a_bound_is_another_while_requests_wait() -> None:
+    simulated, rate = Simulated(), Rate(write_units=100)
+    port: Any = at_rate(simulated, rate)  # type: ignore[arg-type]
+
+    async def flow() -> None:
+        await write(port, [1.0] * 500, 1)
+        rate.change(write_units=10)
+        await write(port, [1.0] * 200, 1)
+        rate.change(write_units=50, read_units=7)
+        await write(port, [1.0] * 500, 1)
+
+    simulated.run(flow())
+    ten = [sum(u for t, u in simulated.spent if at <= t < at + 1) for at in range(int(simulated.time))]
+    assert all(9 <= units <= 12 for units in ten[6:24])
+    assert all(48 <= units <= 53 for units in ten[26:-1])
+    assert repr(rate) == "Rate(read_units=7, write_units=50)"
+    with pytest.raises(InvalidRequest, match="at least one bound"):
+        rate.change(read_units=0.0)
+    assert rate.read_units == 7
+
+
 def test_a_rate_has_a_bound() -> None:
     for wrong in ({}, {"read_units": 0}, {"write_units": -1.0}):
         with pytest.raises(InvalidRequest, match="at least one bound"):
