@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -152,6 +154,43 @@ def test_a_scan_that_was_cancelled_ends_it(db: Database, remaining: Any) -> None
     with pytest.raises(JobRefused, match=r"the scan erase-\w+ is cancelled: cancelled by bob.*Erase again"):
         Erasure(db, shop).apply(ADA, shared=SharedScans(tell=cancel))
     Erasure(db, shop).apply(ADA, shared=SharedScans())
+    is_erased(db, remaining)
+
+
+def test_a_scan_that_is_paused_ends_the_call_and_the_next_one_goes_on(db: Database, remaining: Any) -> None:
+    """At its cap, or by a person: nobody waits under the lease of applies. A larger cap, or none, lets it go on."""
+    ids = list[str]()
+    for cap in (3, 3):
+        with pytest.raises(JobRefused, match=r"is paused: 3 read units are used or needed.*Erase again.*a larger one"):
+            Erasure(db, shop).apply(ADA, shared=SharedScans(2, read_cap=cap, tell=lambda job: ids.append(job.id)))
+    assert len({*ids}) == 1
+
+    def pause(job: JobStatus) -> None:
+        ids.append(job.id)
+        Jobs(db, shop).pause(job.id, by="bob")
+
+    with pytest.raises(JobRefused, match=r"is paused: paused by bob"):
+        Erasure(db, shop).apply(ADA, shared=SharedScans(2, tell=pause))
+    assert len({*ids}) == 2  # without a cap it is another one
+    Erasure(db, shop).apply(ADA, shared=SharedScans(2, read_cap=1e6))
+    is_erased(db, remaining)
+    assert job_items(db) == []
+
+
+def test_a_signal_stops_it_and_the_next_call_goes_on(db: Database, remaining: Any) -> None:
+    told = list[str]()
+
+    def stop(status: JobStatus) -> None:
+        handler = signal.getsignal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+        while signal.getsignal(signal.SIGTERM) is handler:  # the main thread is where it is received
+            os.sched_yield()
+
+    shared = SharedScans(16, at_once=1, tell=lambda job: told.append(job.id))
+    with pytest.raises(JobRefused, match=r"the scan erase-\w+ was stopped.*Erase again"):
+        Erasure(db, shop).apply(ADA, shared=msgspec.structs.replace(shared, progress=stop))
+    Erasure(db, shop).apply(ADA, shared=shared)
+    assert told[0] == told[1]
     is_erased(db, remaining)
 
 

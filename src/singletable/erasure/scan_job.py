@@ -114,7 +114,8 @@ class SharedScans(Struct, frozen=True):
     each scan, over all processes. `at_once` sections are scanned at the same time, here.
 
     A job holds up to 300 KB of subjects, some thousands. A scan for more is done by the process that erases alone, and
-    `alone` gets their number; with a `read_cap` it raises JobRefused.
+    `alone` gets their number; with a `read_cap` it raises JobRefused. So does a scan that is paused, by a person or at
+    its cap, or that a signal stops, as `signals` says: the same call goes on.
     """
 
     sections: int | None = None
@@ -122,6 +123,7 @@ class SharedScans(Struct, frozen=True):
     read_cap: float | None = None
     at_once: int = 4
     lease_seconds: float = LEASE_SECONDS
+    signals: bool = True
     tell: Callable[[JobStatus], object] | None = None
     progress: Callable[[JobStatus], object] | None = None
     alone: Callable[[int], object] | None = None
@@ -183,14 +185,15 @@ class ScanJobs:
         shared = self.shared
         if shared.tell is not None:
             shared.tell(job)
-        options = WorkerOptions(shared.at_once, shared.lease_seconds)
+        options = WorkerOptions(shared.at_once, shared.lease_seconds, waits_paused=False)
         own: list[tuple[float, float]] = []
         done = await job_flows.run(
             port,
             self.place,
             job.id,
             options,
-            signals=False,
+            stop=lambda: False,
+            signals=shared.signals,
             progress=shared.progress,
             kept=lambda read, write: own.append((read, write)),
         )
@@ -198,12 +201,13 @@ class ScanJobs:
         self.write_units += max(0.0, done.write_units - sum(write for _, write in own))
         if done.state != "ended":
             await job_flows.show(port, table, job.id)  # JobRefused where it is gone
+            how = "was stopped" if done.state == JobState.RUNNING.value else f"is {done.state}"
             raise JobRefused(
-                f"the scan {job.id} is {done.state}{': ' if done.why else ''}{done.why}",
+                f"the scan {job.id} {how}{': ' if done.why else ''}{done.why}",
                 reason="has ended",
                 table=table.name,
                 operation="erase",
-                hint="Erase again: nothing is lost, and it goes on.",
+                hint="Erase again: nothing is lost, and it goes on. After a cap, with a larger one, or without.",
             )
         places = [(str(pk), str(sk)) async for pk, sk in self._keys(port, job.id)]
         if done.result is None or len(places) != done.result["candidates"]:  # somebody forgets it at this moment
@@ -217,18 +221,22 @@ class ScanJobs:
         return places
 
     async def _begun(self, port: Port, asked: ErasureScanOptions) -> JobStatus:
-        """A new job, or the one that a killed process has begun for the same. What such processes left goes."""
+        """A new job, or one that was killed, stopped or paused for the same. What others left is deleted."""
         same, table = msgspec.json.decode(msgspec.json.encode(asked)), self.place.table
+        bounds = JobBounds(read_rate=self.shared.read_rate, read_cap=self.shared.read_cap)
         for job in await job_flows.of_kind(port, table, KIND):
             is_same = job.is_own and {**job.options, "salt": ""} == same
             if self.goes_on and is_same and job.state in (JobState.RUNNING, JobState.PAUSED):
-                self.has_gone_on = True
-                return await job_flows.show(port, table, job.id)
-            if _is_left(job, port.now(), is_apply=self.is_apply) or (is_same and job.state is JobState.FAILED):
+                there = await job_flows.show(port, table, job.id)
+                if job.state is JobState.RUNNING or there.read_cap is None or bounds.read_cap is not None:
+                    self.has_gone_on = True
+                    is_paused = job.state is JobState.PAUSED
+                    return await job_flows.resume(port, table, job.id, bounds) if is_paused else there
+                await job_flows.forget(port, table, job.id)  # its cap can't be taken away
+            elif _is_left(job, port.now(), is_apply=self.is_apply) or (is_same and job.state is JobState.FAILED):
                 await job_flows.forget(port, table, job.id)
         salted = msgspec.structs.replace(asked, salt=secrets.token_hex(16))
         given = msgspec.to_builtins(salted)
-        bounds = JobBounds(read_rate=self.shared.read_rate, read_cap=self.shared.read_cap)
         return await job_flows.begin(port, self.place, KIND, given, sections=self.shared.sections, bounds=bounds)
 
     async def _keys(self, port: Port, job: str) -> AsyncIterator[Sequence[str]]:

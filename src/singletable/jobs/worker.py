@@ -127,7 +127,7 @@ class JobWorker:
         if JobState(self.job.state).ends_workers:
             return False
         if self.job.state == JobState.PAUSED.value:
-            return await self._idle()
+            return self.options.waits_paused and await self._idle()
         held = await self._take()
         if held is None:
             await self._tell()

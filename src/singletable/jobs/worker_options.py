@@ -22,6 +22,8 @@ class WorkerOptions(Struct, frozen=True):
     """Between two calls of `progress`."""
     idle_seconds: float | None = None
     """The time after which it ends, where it has no section; None: when the job has ended."""
+    waits_paused: bool = True
+    """Whether it waits while the job is paused; else it ends."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.at_once <= 64 or self.lease_seconds <= 0:
