@@ -14,7 +14,7 @@ _HEAD = """# Log records
 The records that the library's log makes of its [events](../how-to/watch.md). The name of an event is the attribute
 `singletable_event` of a record, each field an attribute that begins with `singletable_`. `singletable_left_out` is the
 number of records of the same cause since the last one. A record at ERROR has the traceback of its error, and so
-has one of `AnswerRefused` and `MessageFailed`, which no other record tells.
+have those of {}, as no other record tells it.
 `python -m tests.docs.log_records` writes this page.
 
 | event | logger | levels | when | fields |
@@ -37,7 +37,8 @@ def row(kind: type[Event]) -> str:
 
 
 def page() -> str:
-    return _HEAD + "".join(map(row, kinds()))
+    told = ", ".join(f"`{kind.__name__}`" for kind in kinds() if kind.shows_traceback)
+    return _HEAD.format(told) + "".join(map(row, kinds()))
 
 
 if __name__ == "__main__":

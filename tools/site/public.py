@@ -65,7 +65,15 @@ GROUND = {
             "MutationsWaiting",
             "MutationsDropped",
         ),
-        *("MutationStuck", "AnswerRefused", "ClientResetNeeded", "PageRefused", "PageFailed", "ItemWritten"),
+        *(
+            "MutationStuck",
+            "MutationRejected",
+            "AnswerRefused",
+            "ClientResetNeeded",
+            "PageRefused",
+            "PageFailed",
+            "ItemWritten",
+        ),
     ),
     "singletable.flow": ("Capability", "OperationCount", "Port", "Rate", "TableNames", "Traits", "drive", "unmetered"),
     "singletable.tables": (

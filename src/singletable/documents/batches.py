@@ -49,13 +49,27 @@ _FAULTS = (Unavailable, OutcomeUnknown, Denied)
 
 
 @dataclass(frozen=True)
+class Rejected:
+    """The reason why a mutation is rejected, as it is stored; and the error that said so, for listeners."""
+
+    reason: str
+    error: BaseException | None = None
+
+    @classmethod
+    def by(cls, error: BaseException) -> Rejected:
+        return cls(reason_of(error), error)
+
+
+@dataclass(frozen=True)
 class EndedMutation:
-    """A mutation that was run. `error` is the reason why it was rejected; None if it was applied."""
+    """A mutation that was run. `error` is the reason why it was rejected; None if it was applied. `raised` is the error
+    behind it."""
 
     submission: Submission
     error: str | None
     arguments_blob: bytes | None = None
     refers: bool | None = None
+    raised: BaseException | None = None
 
 
 @dataclass
@@ -79,10 +93,11 @@ class Batch:
                 continue
             savepoint = self.working.savepoint()
             try:
-                error = self._attempt(runner, row, submission)
+                rejected = self._attempt(runner, row, submission)
             except Corrupt as fault:
                 self.held[submission.client] = fault
                 continue
+            error, raised = (None, None) if rejected is None else (rejected.reason, rejected.error)
             record = record_bytes(row, error)
             if error is None and not self.fits(record):
                 self.working.roll_back_to(savepoint)
@@ -93,10 +108,10 @@ class Batch:
             elif self.ended and not self.fits(record):
                 return
             self._bytes += record
-            self.ended.append(EndedMutation(submission, error, row.arguments_blob, row.refers))
+            self.ended.append(EndedMutation(submission, error, row.arguments_blob, row.refers, raised))
 
-    def _attempt(self, runner: Runner, row: InboxRow, submission: Submission) -> str | None:
-        """Run a mutation. Returns the reason why it was rejected; None if its changes are in the batch."""
+    def _attempt(self, runner: Runner, row: InboxRow, submission: Submission) -> Rejected | None:
+        """Run a mutation. Returns why it was rejected; None if its changes are in the batch."""
         bounds = self.working.context.model.bounds if row.own is None else UNBOUNDED
         try:
             outcome = runner.run(partial(self._outcome, row, submission, bounds), bounds.seconds)
@@ -104,13 +119,15 @@ class Batch:
             if exceeded.is_stuck:
                 kind = self.working.context.kind.__name__
                 self.working.events.emit(MutationStuck(document=kind, mutation=submission.mutation.name))
-            return reason_of(TooLarge(f"it ran for over {bounds.seconds:g} seconds", hint=_SECONDS_HINT))
-        if isinstance(outcome, str):
+            return Rejected.by(TooLarge(f"it ran for over {bounds.seconds:g} seconds", hint=_SECONDS_HINT))
+        if isinstance(outcome, Rejected):
             return outcome
         self.working.merge(outcome)
         return None
 
-    def _outcome(self, row: InboxRow, submission: Submission, bounds: Bounds, watch: FunctionWatch) -> Attempt | str:
+    def _outcome(
+        self, row: InboxRow, submission: Submission, bounds: Bounds, watch: FunctionWatch
+    ) -> Attempt | Rejected:
         """Runs in the runner's thread, so that an error's own code, which makes its text, is limited in time too."""
         try:
             return run_on_draft(
@@ -119,11 +136,11 @@ class Batch:
         except Undecided as undecided:
             if isinstance(undecided.error, (*_FAULTS, Corrupt)):
                 raise undecided.error from None
-            return reason_of(undecided.error)
+            return Rejected.by(undecided.error)
         except (KeyboardInterrupt, Overrun):
             raise
         except BaseException as error:
-            return reason_of(error)
+            return Rejected.by(error)
 
     def _mutate(self, row: InboxRow, submission: Submission, bounds: Bounds, watch: FunctionWatch, draft: Any) -> None:
         context, mutation = self.working.context, submission.mutation

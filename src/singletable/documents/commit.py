@@ -25,7 +25,7 @@ from singletable.documents.contents import ARGUMENTS, Content, Contents
 from singletable.documents.context import Context
 from singletable.documents.drafts import WorkingVersion
 from singletable.documents.inbox import HeadState, newer_need, read_head_state
-from singletable.documents.mutation_traces import work_on
+from singletable.documents.mutation_traces import known_name, work_on
 from singletable.documents.mutations import Mutation, Outcome, Submission
 from singletable.documents.read import hashes_of, outcomes
 from singletable.documents.rows import InboxRow, version_id
@@ -41,7 +41,7 @@ from singletable.errors import (
     TransactionConflict,
     Unavailable,
 )
-from singletable.events import MutationsWaiting, described
+from singletable.events import MutationRejected, MutationsWaiting, described
 from singletable.flow import Port, Race
 from singletable.foundation import ready
 from singletable.operations import ReasonedCancellation, TransactWriteItems
@@ -163,9 +163,11 @@ async def next_version(
             except OutcomeUnknown as unknown:
                 settled = await _settled(port, context, document_id, attempted, unknown)
                 if settled is not None:
+                    _tell_rejected(port, context, document_id, attempted)
                     return settled + await _end(port, context, state, attempted)
                 await race.lost()
             else:
+                _tell_rejected(port, context, document_id, attempted)
                 return _outcomes(state, attempted) + await _end(port, context, state, attempted)
 
 
@@ -371,6 +373,15 @@ def _check_refusal(context: Context[Any], lost: ReasonedCancellation) -> None:
             table=context.model.table.name,
             operation="process",
         ) from lost
+
+
+def _tell_rejected(port: Port, context: Context[Any], document_id: str, ended: Sequence[EndedMutation]) -> None:
+    """Once they are committed. A client may send any text as a name: one that is not declared is not told."""
+    for mutation in ended:
+        if mutation.error is not None:
+            name = known_name(context, mutation.submission.mutation.name)
+            fields = context.event_fields(port.events, document_id)
+            port.events.emit(MutationRejected(**fields, mutation=name, error=mutation.raised))
 
 
 def _tell_waiting(port: Port, context: Context[Any], document_id: str, why: str, *, is_retried: bool = False) -> None:

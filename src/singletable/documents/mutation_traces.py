@@ -13,10 +13,13 @@ from singletable.flow import Port
 
 
 def context_of(port: Port, context: Context[Any], name: str) -> str | None:
-    """The stored form of the context in which a mutation is submitted, if a listener gives one. A client may send any
-    text as the name of a mutation: one that is not declared is not told."""
-    known = name if name in context.model.mutators else "unknown"
-    return port.events.context_text("mutation", known, context.model.table.name)
+    """The stored form of the context in which a mutation is submitted, if a listener gives one."""
+    return port.events.context_text("mutation", known_name(context, name), context.model.table.name)
+
+
+def known_name(context: Context[Any], name: str) -> str:
+    """The name of a mutation as events tell it. A client may send any text: one that is not declared is not told."""
+    return name if name in context.model.mutators else "unknown"
 
 
 def work_on(port: Port, context: Context[Any], rows: Sequence[InboxRow]) -> AbstractContextManager[TracedWork]:

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from singletable.events.mutations import (
         AnswerRefused as AnswerRefused,
         ClientResetNeeded as ClientResetNeeded,
+        MutationRejected as MutationRejected,
         MutationsDropped as MutationsDropped,
         MutationStuck as MutationStuck,
         MutationsWaiting as MutationsWaiting,
@@ -99,7 +100,7 @@ __getattr__ = late_names(
         "ChangeRetried LeaseLost LeaseTaken LetterAdded ShardGap ShardOpened StepApplied"
         " TaskBegun TaskEnded TaskOutcome WorkerPaused WorkerStarted WorkerStopped WorkOverran"
     ),
-    mutations="AnswerRefused ClientResetNeeded MutationStuck MutationsDropped MutationsWaiting",
+    mutations="AnswerRefused ClientResetNeeded MutationRejected MutationStuck MutationsDropped MutationsWaiting",
     pages="ItemWritten PageFailed PageRefused",
     requests="BlobCalled FirstAnswered RequestEnded RequestTried TableMissing WaitBegun",
 )

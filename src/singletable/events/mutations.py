@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import ClassVar
 
-from singletable.events.event import Problem, described
+from singletable.events.event import Event, Problem, described
 
 
 class MutationsWaiting(Problem, frozen=True, kw_only=True):
@@ -48,6 +49,31 @@ class MutationsDropped(Problem, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         return f"{self.document} ({self.key_hash}): mutations are dropped: {self.why}"
+
+
+class MutationRejected(Event, frozen=True, kw_only=True):
+    """A mutation was rejected: its function, or `authorise`, raised, or its result is over a limit. The version that
+    says so is committed."""
+
+    logger: ClassVar[str] = "singletable.documents"
+    levels: ClassVar[tuple[str, ...]] = ("INFO",)
+    shows_traceback: ClassVar[bool] = True
+
+    document: str
+    key_hash: str
+    mutation: str
+    """Its name; `unknown` for one that is not declared."""
+    error: BaseException | None
+    """None for a result that is too large."""
+
+    @property
+    def text(self) -> str:
+        why = "its result is too large" if self.error is None else described(self.error)
+        return f"{self.document} ({self.key_hash}): mutation {self.mutation} was rejected: {why}"
+
+    @property
+    def cause(self) -> Hashable:
+        return self.document, self.mutation, type(self.error)
 
 
 class MutationStuck(Problem, frozen=True, kw_only=True):
