@@ -137,6 +137,8 @@ class RequestEnded(Event, frozen=True, kw_only=True):
     """The error in words; empty for none."""
     request_id: str
     """The id of the last try."""
+    key_hash: str = ""
+    """The hash of the item's key, for a call about one item that raised."""
     partitions: tuple[str, ...] = ()
     """The hashes of the partitions that it named, for a listener with `wants_partitions = True`; a partition of an
     index that a write changes is not one. Empty without such a listener, and for a scan."""
@@ -147,7 +149,8 @@ class RequestEnded(Event, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        names = ", ".join(self.patterns) or self.index
+        named = *self.patterns, *((f"hash {self.key_hash}",) if self.key_hash else ())
+        names = ", ".join(named) or self.index
         place = self.table if not names else f"{self.table} ({names})"
         name = f"{self.operation} of {place}" if place else self.operation
         if self.level > _DEBUG:

@@ -20,6 +20,7 @@ from singletable.errors import (
     InvalidRequest,
     InvalidValue,
     NotConfigured,
+    ShownKey,
     SingletableError,
     TooLarge,
 )
@@ -143,6 +144,16 @@ def partitions_in(pattern: Any, items: Iterable[Item]) -> list[Partition]:
     name, table = pattern.partition_attribute, pattern.model.table.name
     values = (value for item in items for value in item.get(name, {}).values())
     return [(table, pattern.index or "", str(value)) for value in values]
+
+
+def named_by(pattern: Any, item: Item | None = None) -> Any:
+    """The key of an item under a pattern, for errors; without an item the pattern alone. None where none is known."""
+    if pattern is None:
+        return None
+    if item is not None:
+        return pattern.model.key_in(item)
+    templates = " / ".join(template.shown for template in getattr(pattern, "templates", ()))
+    return ShownKey(f"{pattern.shown} {templates}".strip())
 
 
 def facts_of_batch(pattern_at: Callable[[Item], Any] | None, places: Iterable[Item], items: int) -> OperationFacts:

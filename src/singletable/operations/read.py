@@ -23,6 +23,7 @@ from singletable.operations.answers import (
     decoder,
     encode,
     facts_of,
+    named_by,
     partitions_in,
     raise_fault,
     read_items,
@@ -70,6 +71,10 @@ class GetItem(Struct, Generic[T], frozen=True, gc=False):
 
     def facts(self, value: object) -> OperationFacts:
         return facts_of(self.pattern, int(value is not None))
+
+    def named_key(self) -> Any:
+        """The key of its item, for an error that has none."""
+        return named_by(self.pattern, self.key)
 
     def partitions(self) -> list[Partition]:
         """The partition that it reads, for events."""
@@ -137,6 +142,10 @@ class Query(Struct, Generic[T], frozen=True, gc=False):
 
     def facts(self, value: AnswerPage[T] | None) -> OperationFacts:
         return facts_of(self.pattern, len(value.items) if value else 0, self.selection.index)
+
+    def named_key(self) -> Any:
+        """The pattern that it reads, for an error that has no key."""
+        return named_by(self.pattern)
 
     def partitions(self) -> list[Partition]:
         """The partition that it reads, for events: the condition begins with it."""

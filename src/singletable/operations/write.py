@@ -21,6 +21,7 @@ from singletable.operations.answers import (
     decoder,
     encode,
     facts_of,
+    named_by,
     partitions_in,
     raise_fault,
     read_written,
@@ -102,6 +103,10 @@ class PutItem(Struct, frozen=True, gc=False):
     def facts(self, value: None) -> OperationFacts:
         return facts_of(self.pattern, 1)
 
+    def named_key(self) -> Any:
+        """The key of its item, for an error that has none."""
+        return named_by(self.pattern, self.item)
+
     def partitions(self) -> list[Partition]:
         """The partition that it writes, for events."""
         return partitions_in(self.pattern, [self.item])
@@ -144,6 +149,10 @@ class UpdateItem(Struct, Generic[T], frozen=True, gc=False):
     def facts(self, value: object) -> OperationFacts:
         return facts_of(self.pattern, 1)
 
+    def named_key(self) -> Any:
+        """The key of its item, for an error that has none."""
+        return named_by(self.pattern, self.key)
+
     def partitions(self) -> list[Partition]:
         """The partition that it writes, for events."""
         return partitions_in(self.pattern, [self.key])
@@ -183,6 +192,10 @@ class DeleteItem(Struct, Generic[T], frozen=True, gc=False):
 
     def facts(self, value: object) -> OperationFacts:
         return facts_of(self.pattern, 1)
+
+    def named_key(self) -> Any:
+        """The key of its item, for an error that has none."""
+        return named_by(self.pattern, self.key)
 
     def partitions(self) -> list[Partition]:
         """The partition that it writes, for events."""

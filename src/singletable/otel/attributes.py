@@ -83,6 +83,8 @@ def more_of_call(event: RequestEnded) -> Attributes:
     found: Attributes = {"singletable.attempts": event.attempts}
     if event.request_id:
         found["aws.request_id"] = event.request_id
+    if event.key_hash:
+        found["singletable.key_hash"] = event.key_hash
     if event.waited:
         found["singletable.waited_seconds"] = event.waited
     if event.patterns:

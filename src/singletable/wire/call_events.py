@@ -141,6 +141,7 @@ class CallEvents:
                 outcome=_outcome(error),
                 why=error.what if isinstance(error, SingletableError) else "",
                 request_id=self._request_id,
+                key_hash=error.key_hash if isinstance(error, SingletableError) else "",
                 partitions=self._partitions() if self._events.wants_partitions else (),
             )
         )

@@ -6,6 +6,7 @@ A request whose first try succeeds passes through `deliver` and `_try` only: tha
 from __future__ import annotations
 
 from binascii import b2a_base64
+from contextlib import suppress
 from os import urandom
 from sys import modules
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -115,7 +116,7 @@ class Delivery:
             if isinstance(error, SingletableError):
                 if response is not None:
                     error.request_id = response.request_id
-                self.tell(error)
+                self._tell_of(error, operation)
                 if response is not None and isinstance(error, NotConfigured):
                     self._tell_missing(error)
             if call is not None:
@@ -128,6 +129,14 @@ class Delivery:
         if call is not None:
             call.ended(value, consumed)
         return value
+
+    def _tell_of(self, error: SingletableError, operation: Operation[Any] | None) -> None:
+        """The same, with the key of what the operation is about."""
+        named = getattr(operation, "named_key", None)
+        if error.key is None and named is not None:
+            with suppress(Exception):  # of an application's class: the error is told without it
+                error.key = named()
+        self.tell(error)
 
     def tell(self, error: SingletableError) -> None:
         """Add to an error what it lacks of its place: names in the account, region, endpoint, its key's hash."""
@@ -206,6 +215,7 @@ class Delivery:
             return await self._retry(exchange, state, outcome, round_trips, call)
         except SingletableError as error:
             if call is not None:
+                self._tell_of(error, operation)
                 call.ended(error=error)
             raise
 
