@@ -57,7 +57,7 @@ async def test_a_lost_race_tells_no_rejection_twice(kind: str) -> None:
         docs, other = documents(shell), documents(shell)
         await docs.create("o1", "p1")
         await docs.submit("p1", [move_shape(id="none", x=1, y=2).by("c", 1)])
-        send, raced = shell.port.send, []
+        send, raced = shell.port.send, list[bool]()
 
         async def send_late(operation: Any) -> Any:
             if type(operation).__name__ == "TransactWriteItems" and not raced:
