@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 from benchmarks.commands import COMMANDS, Taken, collected, taken_by
@@ -31,6 +31,8 @@ PAGES_AT_ONCE, REQUESTS_AT_ONCE = 4, 16
 """Of one worker on AWS."""
 UNITS_A_SECOND: Final = 40_000
 """The default quota of a table on demand, of read units and of write units."""
+_UNITS_A_PAGE: Final = 256
+"""The read units of a consistent page of 1 MB."""
 _COLLECTION: Final = "collect_garbage"
 _GB: Final = 2.0**30
 _ITEM_OVERHEAD: Final = 100
@@ -52,8 +54,13 @@ def measured(items: int, size: int) -> dict[str, Taken]:
         each[command] = taken_by(command, items, size).each_more(taken_by(command, FEW, size), items - FEW)
     few, many = FEW // 20, items // 20
     collected(few)
-    each[_COLLECTION] = collected(many).each_more(collected(few), many - few)
+    each[_COLLECTION] = in_full_pages(collected(many).each_more(collected(few), many - few))
     return each
+
+
+def in_full_pages(taken: Taken) -> Taken:
+    """What an item takes where each table that was measured is less than a page: a page of a large one is full."""
+    return replace(taken, pages=max(taken.pages, taken.read_units / _UNITS_A_PAGE))
 
 
 def page(found: Mapping[str, Any]) -> str:

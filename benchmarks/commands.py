@@ -8,7 +8,7 @@ asked for, to the byte.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +21,11 @@ from singletable import ANY, Database, Entity, Key, Meter, Table, connect, field
 from singletable.documents import Document, Documents, Draft, Items, ObjectBlobs
 from singletable.erasure import Erasure
 from singletable.exchange import Exports, Imports, TableCopy
+from singletable.jobs import Jobs
 from singletable.migrations import Migrations
 from singletable.reports import Stats
 from singletable.schema.models import model_of
+from singletable.tables import add_index
 from singletable.values import item_size
 
 OF_ONE_CUSTOMER: Final = 50
@@ -160,6 +162,25 @@ def erase(place: Place) -> Prepared:
     return lambda: Erasure(place.db, place.shop.table).apply(place.shop.customer.by_id(subject.id))
 
 
+def fill_job(place: Place) -> Prepared:
+    table = declare(is_later=True).table
+    place.db.run(add_index(place.db.port, table.definition, "gsi2"))
+    return _by_job(Jobs(place.db, table), "fill")
+
+
+def check_job(place: Place) -> Prepared:
+    return _by_job(Jobs(place.db, place.shop.table), "check")
+
+
+def copy_job(place: Place) -> Prepared:
+    return _by_job(Jobs(place.other, place.shop.table, source=place.db), "copy", {"keep_personal": True})
+
+
+def _by_job(jobs: Jobs, kind: str, options: Mapping[str, Any] | None = None) -> Prepared:
+    """A job by one worker, from its beginning to its end."""
+    return lambda: jobs.run(jobs.begin(kind, options).id, signals=False)
+
+
 COMMANDS: Final[dict[str, Callable[[Place], Prepared]]] = {
     "plan": plan,
     "apply": fill,
@@ -169,6 +190,9 @@ COMMANDS: Final[dict[str, Callable[[Place], Prepared]]] = {
     "import": import_,
     "copy": copy,
     "erase": erase,
+    "fill --job": fill_job,
+    "check --job": check_job,
+    "copy --job": copy_job,
 }
 
 

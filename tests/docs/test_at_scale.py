@@ -41,6 +41,15 @@ def test_time_is_bound_by_the_work_of_each_worker_and_by_the_table() -> None:
     assert at_scale.seconds(busy, 16_000, 1) == pytest.approx(16_000 * (0.0001 + 0.01 / 16))
 
 
+def test_what_is_read_takes_its_pages(kept: dict[str, Any]) -> None:
+    """Each table that was measured of a collection is less than a page: the page said no request, and no wait."""
+    for command, taken in kept["each"].items():
+        each = Taken(**taken)
+        assert each.pages >= each.read_units / 256 * 0.99, command
+    measured = Taken(pages=0.0, others=0.0, read_units=0.256, write_units=0.0, cpu_seconds=0.0)
+    assert at_scale.in_full_pages(measured).pages == pytest.approx(0.001)
+
+
 def test_the_page_follows_items_and_region(kept: dict[str, Any]) -> None:
     small = at_scale.page({**kept, "items": 10**6})
     assert "| `check`" in small
