@@ -45,6 +45,7 @@ GROUND = {
             "Event",
             "Listener",
             "BlobCalled",
+            "CredentialsFetched",
             "FirstAnswered",
             "RequestEnded",
             "RequestTried",

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     )
     from singletable.events.requests import (
         BlobCalled as BlobCalled,
+        CredentialsFetched as CredentialsFetched,
         FirstAnswered as FirstAnswered,
         RequestEnded as RequestEnded,
         RequestTried as RequestTried,
@@ -102,5 +103,5 @@ __getattr__ = late_names(
     ),
     mutations="AnswerRefused ClientResetNeeded MutationRejected MutationStuck MutationsDropped MutationsWaiting",
     pages="ItemWritten PageFailed PageRefused",
-    requests="BlobCalled FirstAnswered RequestEnded RequestTried TableMissing WaitBegun",
+    requests="BlobCalled CredentialsFetched FirstAnswered RequestEnded RequestTried TableMissing WaitBegun",
 )

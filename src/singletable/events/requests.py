@@ -164,6 +164,32 @@ class RequestEnded(Event, frozen=True, kw_only=True):
         return self.operation, self.table, self.outcome
 
 
+class CredentialsFetched(Event, frozen=True, kw_only=True):
+    """Credentials were fetched, which the request that needed them waited for."""
+
+    logger: ClassVar[str] = "singletable.wire"
+    levels: ClassVar[tuple[str, ...]] = ("DEBUG", "INFO")
+
+    source: str
+    """The class of their source."""
+    milliseconds: float
+    is_renewal: bool
+    """The service said that those before had expired."""
+
+    @property
+    def level(self) -> int:
+        return _INFO if self.is_renewal or self.milliseconds >= 1000 * SLOW_SECONDS else _DEBUG
+
+    @property
+    def text(self) -> str:
+        why = ", as the service called those before expired" if self.is_renewal else ""
+        return f"credentials were fetched from {self.source} in {self.milliseconds:.0f} ms{why}"
+
+    @property
+    def cause(self) -> Hashable:
+        return self.source, self.is_renewal
+
+
 class WaitBegun(Event, frozen=True, kw_only=True):
     """A flow waits before it goes on. The wait before a try has `RequestTried`, that of a worker `WorkerPaused`."""
 

@@ -384,7 +384,13 @@ class Delivery:
     async def _fetch(self, exchange: Exchange, now: float, *, renew: bool = False) -> Credentials:
         source, began = self._source, self.monotonic()
         credentials = await exchange.run_blocking(lambda: source.fetch(now, renew=renew))
-        self._fetching_seconds += self.monotonic() - began
+        seconds = self.monotonic() - began
+        self._fetching_seconds += seconds
+        if self._is_heard:
+            from singletable.events import CredentialsFetched  # noqa: PLC0415 for who listens
+
+            name = type(source).__name__
+            self._events.emit(CredentialsFetched(source=name, milliseconds=1000 * seconds, is_renewal=renew))
         if isinstance(source, CachedCredentials) and (failure := source.take_failure()) is not None:
             from singletable.events import CredentialsKept  # noqa: PLC0415 most programs never need it
 
@@ -398,12 +404,16 @@ class Delivery:
             call.began(started)
             call.tried(request, answer)
 
+    @property
+    def _is_heard(self) -> bool:
+        """Whether somebody hears what is told at INFO."""
+        levels = self._levels
+        return self._listens or (levels.own.level or levels.library.level or levels.root.level) <= INFO
+
     def _tell_first(self, request: Request, started: float) -> None:
         """A cold start, as far as it is the library's."""
         opened_at, self._opened_at = self._opened_at, None
-        levels = self._levels
-        is_heard = self._listens or (levels.own.level or levels.library.level or levels.root.level) <= INFO
-        call = self._call(None) if is_heard else None
+        call = self._call(None) if self._is_heard else None
         if call is not None and opened_at is not None:
             call.first_answered(request, started, opened_at, self._fetching_seconds)
 

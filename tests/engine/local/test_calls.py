@@ -68,6 +68,29 @@ def test_a_verb_calls_no_more_functions_than_it_needs(verb: str) -> None:
     assert MOST[verb] * 0.6 < calls <= MOST[verb]
 
 
+@pytest.mark.unscanned
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_that_nobody_hears_makes_no_call_for_events(verb: str) -> None:
+    told = str(PACKAGE / "events"), str(PACKAGE / "wire" / "call_events.py")
+    calls: list[str] = []
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(told):
+            calls.append(frame.f_code.co_qualname)
+
+    with connect("local") as db:
+        db.create_table(table)
+        write_four(db)
+        VERBS[verb](db)
+        before = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            VERBS[verb](db)
+        finally:
+            sys.setprofile(before)
+    assert calls == []
+
+
 def order_in(table: Table) -> Any:
     """A class of orders in a table."""
 

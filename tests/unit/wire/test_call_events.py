@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from singletable import Meter, errors
-from singletable.events import Event, FirstAnswered, Listeners, RequestEnded, RequestTried
+from singletable.events import CredentialsFetched, Event, FirstAnswered, Listeners, RequestEnded, RequestTried
 from singletable.flow import OperationFacts, Response
 from singletable.wire import Credentials, FetchedCredentials, RetryPolicy
 from tests.fakes.scripted_server import Action, ScriptedServer, answers, cut, fails, hang
@@ -280,3 +280,30 @@ async def test_a_first_request_that_is_retried_is_no_cold_start(client: Client, 
     await client.run(port.send(Ask()))
     await client.run(port.send(Ask()))
     assert (heard.firsts, len(heard.ends)) == ([], 2)
+
+
+class Expiring(FetchedCredentials):
+    """Which the service calls expired once."""
+
+
+@pytest.mark.parametrize("seconds", [0.2, 1.5])
+async def test_a_wait_for_credentials_is_told(
+    client: Client, server: ScriptedServer, clock: FakeClock, seconds: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "singletable")
+    given = iter(range(10))
+
+    def fetch() -> Credentials:
+        clock.time += seconds
+        return Credentials(f"id-{next(given)}", "the-secret")
+
+    port, heard = heard_by(client, credentials=Expiring(fetch))
+    server.plan(answers(), fails("ExpiredTokenException"), answers(), answers())
+    for _ in range(3):
+        await client.run(port.send(Ask()))
+    fetches = [event for event in heard if isinstance(event, CredentialsFetched)]
+    assert [(event.source, event.is_renewal) for event in fetches] == [("Expiring", False), ("Expiring", True)]
+    assert {round(event.milliseconds) for event in fetches} == {1000 * seconds}
+    assert [event.level for event in fetches] == [logging.INFO if seconds > 1 else logging.DEBUG, logging.INFO]
+    assert ", as the service called those before expired" in caplog.text
+    assert not [event for event in heard if "id-" in repr(event) or "the-secret" in repr(event)]
