@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, Entity, Table, key_of
-from singletable.erasure import Erasure
+from singletable import ANY, Entity, Table, field, key_of
+from singletable.erasure import Erasure, SharedScans
 from singletable.exchange import Exports, Imports, TableCopy
+from singletable.jobs import Jobs
 from singletable.reports import open_live
 from singletable.streams import Changes, ChangeWorker
 from singletable.tables import B, N, StreamView
@@ -112,6 +113,48 @@ def test_it_is_exported_and_imported(kind: str, format: Any, tmp_path: Path) -> 
             assert done.written == len(held)
             same = [sorted_items(db.run(all_items(db.port, "kinds"))) for db in (source, target)]
             assert same[0] == same[1]
+
+
+@each_kind
+def test_the_scans_of_its_erasure_are_jobs(kind: str) -> None:
+    """Candidates come as keys of such types, and the jobs are in the table beside it."""
+    one, other = KINDS[kind]
+    marks: Any = {int: N, Decimal: N, bytes: B, str: str}
+    key: Any = marks[one]("a") if other is None else (marks[one]("a"), marks[other]("b"))
+    table = Table("kinds", key=key, foreign=True, own_items=kept, overlap="guard", type_attribute="kind")
+    given = {"a": one} if other is None else {"a": one, "b": other}
+
+    def declare(name: str, attribute: str, kind: Any, value: Any) -> Any:
+        def alone(a: Any) -> str:
+            return f"{a}"
+
+        def both(a: Any, b: Any = ANY) -> Any:
+            return f"{a}", f"{b}"
+
+        function: Any = alone if other is None else both
+        function.__annotations__ = given
+        body = {
+            "__annotations__": {**given, attribute: kind},
+            attribute: value,
+            "of": table.key(staticmethod(function)),
+        }
+        return types.new_class(name, (Entity,), {"table": table, "type": name.lower()}, lambda own: own.update(body))
+
+    owner = declare("Owner", "note", str, "")
+    held = declare("Mine", "owner", one, field(belongs_to=owner.a))
+    first, *others = VALUES[one]
+    rest = {} if other is None else {"b": VALUES[other][0]}
+    with fresh() as db:
+        for place in (table, kept):
+            db.create_table(place)
+        db.put(owner(a=first, **rest))
+        for value in others:
+            db.put(held(a=value, owner=first, **rest))
+        shared = SharedScans(sections=2, tell=lambda job: Jobs(db, table).run(job.id))
+        receipt = Erasure(db, table).apply(owner.of(first), shared=shared)
+        assert receipt.deleted == {"Owner": 1, "Mine": len(others)}
+        assert db.run(all_items(db.port, "kinds")) == []
+        assert {item["_type"]["S"] for item in db.run(all_items(db.port, "kept"))} == {"_apply", "_erasure"}
 
 
 @each_kind

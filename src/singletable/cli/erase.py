@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from singletable.cli import output
 from singletable.cli.arguments import PatternCommand, arguments_of
-from singletable.cli.job import is_job
+from singletable.cli.job import is_job, progress_line
 from singletable.cli.lookup import pattern_of
 from singletable.cli.session import export_named, options_anywhere, rate_of, session_of
 from singletable.database import Database
@@ -86,7 +86,7 @@ def erase(
 
 
 def _shared(options: Mapping[str, Any]) -> SharedScans | None:
-    """The scans as jobs, where they are asked for. Each job is told, for other processes to share it."""
+    """The scans as jobs, where they are asked for. Each is told, for other processes to share it, and its progress."""
     if not is_job(options):
         return None
 
@@ -96,8 +96,14 @@ def _shared(options: Mapping[str, Any]) -> SharedScans | None:
     def tell_alone(subjects: int) -> None:
         output.note(f"a scan looks for {subjects:,} subjects, too many for a job: this process does it alone")
 
-    rate, cap = options["read_rate"], options["read_cap"]
-    return SharedScans(sections=options["sections"], read_rate=rate, read_cap=cap, tell=tell, alone=tell_alone)
+    return SharedScans(
+        sections=options["sections"],
+        read_rate=options["read_rate"],
+        read_cap=options["read_cap"],
+        tell=tell,
+        progress=lambda job: output.note(progress_line(job)),
+        alone=tell_alone,
+    )
 
 
 def _confirm(db: Database, plan: ErasurePlan) -> None:

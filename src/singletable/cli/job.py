@@ -248,7 +248,7 @@ def _work_on(jobs: Jobs, id: str, *, as_json: bool, **options: Any) -> JobStatus
     if as_json or not console.is_terminal:
         return jobs.run(id, progress=_print_progress, **options)
     with Status(f"{id}: begins", console=console) as line:
-        return jobs.run(id, progress=lambda status: line.update(_progress_line(status)), **options)
+        return jobs.run(id, progress=lambda status: line.update(progress_line(status)), **options)
 
 
 def _print_progress(status: JobStatus) -> None:
@@ -256,7 +256,7 @@ def _print_progress(status: JobStatus) -> None:
     click.echo(output.json_text(_progress(status)), err=True)
 
 
-def _progress_line(status: JobStatus) -> str:
+def progress_line(status: JobStatus) -> str:
     """`fill-7k2m9x: 43 %, 4.3M of 10M items, 2 min 10 s left, 3 workers`."""
     items = output.amount(status.seen) + (f" of {output.amount(status.items)}" if status.items else "")
     parts = [f"{status.share * 100:.0f} %", f"{items} items"]
@@ -295,7 +295,7 @@ def tell(table: Table, status: JobStatus, *, as_json: bool, personal: bool = Fal
         return
     why = f", {output.clean(status.why)}" if status.why else ""
     click.echo(f"{status.table}: {status.state}{why}, for {output.duration(status.seconds)}")
-    click.echo(f"  {_progress_line(status)}")
+    click.echo(f"  {progress_line(status)}")
     for each in status.held:
         what = "the end" if each.section == status.sections else f"section {each.section}"
         place = f" on {output.clean(each.process)}" if each.process else ""

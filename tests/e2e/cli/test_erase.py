@@ -73,6 +73,7 @@ def test_its_scans_are_jobs(shop: Folder) -> None:
     ran = shop.run(*ADA, "--yes", "--job", "--sections", "2", "--json")
     assert (ran.code, json.loads(ran.out)["deleted"]["Review"]) == (0, 3)
     assert ran.err.count("shop: job erase-") == ran.err.count("a scan in 2 sections") >= 2
+    assert " items, " in ran.err
     assert "ada" not in ran.err
     assert shop.run("job", "list", "shop.model").out == ""
 
