@@ -88,6 +88,29 @@ def test_a_rate_is_never_passed_by_a_twentieth_in_ten_seconds(
     assert rate * 10 * 0.8 <= most_in_ten_seconds(waiting, of_kind) <= rate * 10 * 1.05
 
 
+@pytest.mark.parametrize(
+    ("kind", "rates", "seed"),
+    [
+        ("fill", {"write_rate": 60.0}, 1),
+        *(pytest.param("fill", {"write_rate": 60.0}, seed, marks=pytest.mark.soak) for seed in (2, 3)),
+        *(pytest.param("check", {"read_rate": 100.0}, seed, marks=pytest.mark.soak) for seed in (1, 2, 3)),
+    ],
+)
+def test_neither_deaths_nor_who_comes_after_them_pass_a_rate(kind: str, rates: Mapping[str, Any], seed: int) -> None:
+    """What a dead worker took it takes no more, before others have its share. Each death costs a round of its slots."""
+    random = Random(f"{kind} {seed}")
+    with service(kind, sections=16, seed=seed, wave_seconds=0.01, **rates) as (waiting, jobs, job):
+        kills = [random.uniform(0.0, 25.0) for _ in range(8)]
+        waiting.until_ended(job.id, workers=4, at_once=2, kills=kills)
+        died, done = len(waiting.waves) - 4, jobs.show(job.id)
+    (rate,), of_kind = rates.values(), 2 if kind == "fill" else 1
+    assert (done.state, died >= 4) == ("ended", True)
+    assert most_in_ten_seconds(waiting, of_kind) <= rate * 10 * 1.05
+    assert done.seen <= waiting.read <= done.seen + died * 2 * PAGES[kind]
+    if kind == "fill":
+        assert list(waiting.updates.values()) == [1] * ITEMS
+
+
 def test_a_rate_is_another_while_workers_run() -> None:
     """A person makes it lower, and higher again. Workers notice it within three seconds, and a page."""
     with service("check", items=2 * ITEMS, sections=16, wave_seconds=0.01, read_rate=100.0) as (waiting, jobs, job):

@@ -185,7 +185,8 @@ class _LatePort(WrappedPort):
     def _note(self, operations: Sequence[Operation[T]], values: Sequence[Any], meter: Meter) -> None:
         self._service.requests += len(operations)
         self._service.units.append((self.monotonic(), meter.read_units, meter.write_units))
-        for operation, value in zip(operations, values, strict=True):
+        for sent, value in zip(operations, values, strict=True):
+            operation = getattr(sent, "inner", sent)  # of a rate
             if isinstance(operation, _SCAN):
                 self._service.read += len(value.items)
             if isinstance(operation, _UPDATE) and value is MoveOutcome.DONE:
