@@ -14,6 +14,7 @@ from singletable.events import Listeners
 from singletable.expressions import attr
 from singletable.flow import UNGATED
 from singletable.jobs import AsyncJobs, JobRefused, Jobs, worker as workers
+from singletable.jobs.limits import JobLimits
 from singletable.jobs.store import JobStore
 from singletable.jobs.work import JobPlace, Round, kind_named
 from singletable.jobs.worker import JobWorker
@@ -218,6 +219,57 @@ def test_one_without_a_section_looks_more_rarely_after_some_seconds(
     assert 17 * each <= last <= 21 * each
 
 
+def test_a_slot_without_a_section_looks_each_second_while_another_has_kept_nothing(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rounds of some kinds are kept together, those of half a minute."""
+    now = 0.0
+    monkeypatch.setattr(db.port, "monotonic", lambda: now)
+    store = JobStore(db.port, new)
+    job: Any = db.run(store.read(Jobs(db, new).begin("fill", sections=3).id))
+    for section in (1, 2):
+        assert db.run(store.take(job.job, section, None, "another")) is not None
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr(db.port, "sleep", sleep)
+    work = kind_named("fill").work(place_of(db), None)
+    worker = JobWorker(db.port, new, work, store, job, UNGATED, WorkerOptions(), lambda: False)
+    assert db.run(worker._take()) is not None
+    with db.meter() as meter:
+        while now < 10:
+            assert db.run(worker._step())
+    assert 9 <= meter.by_operation["BatchGetItem"].requests <= 12
+
+
+@pytest.mark.parametrize(("part", "charged"), [(0.2, 1.0), (0.0, 0.5), (1.0, 3.0)])
+def test_upkeep_is_charged_with_half_of_a_share_at_most(
+    db: Database, monkeypatch: pytest.MonkeyPatch, part: float, charged: float
+) -> None:
+    """Three looks at the job each second, at ten read units a second. All of it, a rate that is small would be owed for
+    ever by processes that do no round."""
+    now, units = 0.0, list[float]()
+    monkeypatch.setattr(db.port, "monotonic", lambda: now)
+    store = JobStore(db.port, new)
+    job: Any = db.run(store.read(Jobs(db, new).begin("check", read_rate=10.0).id))
+    limits = JobLimits(db.port, new, store, job)
+    assert limits.rate is not None
+    limits.rate.part = part
+    monkeypatch.setattr(limits.rate, "settle", lambda _, advanced, took: units.append(took.read_units))
+    while now < 100:
+        now += 1
+        with limits.own_requests(are_upkeep=True):
+            for _ in range(3):
+                db.run(store.read(job.job))
+    assert sum(units[20:]) == pytest.approx(80 * charged)
+    with limits.own_requests():
+        db.run(store.read(job.job))
+    assert units[-1] == 1.0
+    assert limits.own_units().read_units == 301.0
+
+
 # --- other programs ---------------------------------------------------------------------------------------------------
 def test_a_program_with_other_classes_refuses_it(db: Database) -> None:
     job = Jobs(db, new).begin("fill", sections=2)
@@ -322,8 +374,11 @@ def test_a_paused_job_goes_on_when_it_is_resumed(db: Database, monkeypatch: pyte
             assert jobs.resume(job.id).state == "running"
 
     monkeypatch.setattr(db.port, "sleep", sleep)
-    assert jobs.run(job.id, at_once=1).state == "ended"
+    states = list[tuple[str, str]]()
+    told = jobs.run(job.id, at_once=1, progress=lambda status: states.append((status.state, status.why)))
+    assert told.state == "ended"
     assert len(waits) >= 50
+    assert states[0] == ("paused", "paused by ada")
     for verb in (jobs.pause, jobs.resume, jobs.cancel):
         with pytest.raises(JobRefused, match="is ended"):
             verb(job.id)

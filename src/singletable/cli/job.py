@@ -257,13 +257,15 @@ def _print_progress(status: JobStatus) -> None:
 
 
 def progress_line(status: JobStatus) -> str:
-    """`fill-7k2m9x: 43 %, 4.3M of 10M items, 2 min 10 s left, 3 workers`."""
+    """`fill-7k2m9x: 43 %, 4.3M of 10M items, 2 min 10 s left, 3 sections under way`; of a paused one why it is so."""
     items = output.amount(status.seen) + (f" of {output.amount(status.items)}" if status.items else "")
     parts = [f"{status.share * 100:.0f} %", f"{items} items"]
     if status.seconds_left is not None and status.state == "running":
         parts.append(f"{output.duration(status.seconds_left)} left")
     parts.append(f"{output.counted(len(status.held), 'section')} under way")
     parts.append(f"{output.amount(status.read_units)} read units, {output.amount(status.write_units)} write units")
+    if status.state == "paused":
+        parts.append(f"{output.clean(status.why)}: it waits for singletable job resume")
     return f"{status.id}: {', '.join(parts)}"
 
 

@@ -103,6 +103,7 @@ class FreeSections:
                 continue
             held = self.held[number] = HeldSection(renewed_at=began, part=part, beats=part.beats, kept_at=began)
             self._took_at = self.port.monotonic()
+            self.note({number: part})
             return Taken(held, stored.process if stored is not None and stored.owner else None)
 
     @property

@@ -41,6 +41,12 @@ _PAGE_SECONDS: Final = 0.1
 _GRANTS: Final = 20
 """A grant is at most such a part of a cap."""
 _FORGETS: Final = 0.9
+_UPKEEP: Final = 0.5
+"""The part of a process's share that upkeep is charged with at most."""
+_LEAST_PART: Final = 0.1
+"""The part of the rate by which a process is charged that has no share yet."""
+_UPKEEP_SECONDS: Final = 10.0
+"""Upkeep that was not sent for so long may come at once."""
 _LOOKS: Final = 1 / 200
 """The part of the read rate that one process's looks take, and as much its progress."""
 
@@ -69,6 +75,9 @@ class JobLimits:
     """The units of the job's own items, that no section has been charged with yet."""
     _of_one_unit: int = 0
     """The most items that a page had for one read unit, the least that a page takes."""
+    _upkeep: dict[str, float] = field(default_factory=lambda: dict.fromkeys(_OWN, 0.0))
+    """The units that upkeep may be charged with now."""
+    _upkeep_at: float = float("-inf")
     _keeping: float = 0.0
     """The write units of what all slots may have to keep yet."""
     _guard: ForkSafeLock = field(default_factory=ForkSafeLock)
@@ -93,22 +102,39 @@ class JobLimits:
                 self.rate = SharedRate(self.table, f"job {job.job}", **bounds)
 
     @contextmanager
-    def own_requests(self, *, have_waited: bool = False) -> Generator[Meter]:
-        """Requests for the job's own items, which count for its cost, its caps and its rate. Few have waited for it."""
+    def own_requests(self, *, have_waited: bool = False, are_upkeep: bool = False) -> Generator[Meter]:
+        """Requests for the job's own items, which count for its cost, its caps and its rate. Few have waited for it.
+        Upkeep is sent while time passes, with work or without: beats, and looks at the job."""
         with Meter() as meter:
             try:
                 yield meter
             finally:
-                self._charge(meter, have_waited=have_waited)
+                self._charge(meter, have_waited=have_waited, are_upkeep=are_upkeep)
 
-    def _charge(self, meter: Meter, *, have_waited: bool) -> None:
+    def _charge(self, meter: Meter, *, have_waited: bool, are_upkeep: bool) -> None:
         units = {"read": meter.read_units, "write": meter.write_units}
         if self.rate is not None and not have_waited:
-            self.rate.settle("Job", Consumed(), Consumed(units["read"], units["write"]))
+            charged = self._of_upkeep(self.rate, units) if are_upkeep else units
+            self.rate.settle("Job", Consumed(), Consumed(charged["read"], charged["write"]))
         with self._guard.lock:
             self._take_off(units)
             for kind, number in units.items():
                 self._own_units[kind] += number
+
+    def _of_upkeep(self, rate: SharedRate, units: Mapping[str, float]) -> dict[str, float]:
+        """The part of upkeep that is charged: half of the process's share at most. Else a small rate would be owed for
+        ever, and no round be done."""
+        bounds = {"read": rate.read_units, "write": rate.write_units}
+        with self._guard.lock:
+            now = self.port.monotonic()
+            passed, self._upkeep_at = min(_UPKEEP_SECONDS, now - self._upkeep_at), now
+            for kind, bound in bounds.items():
+                share = (bound or 0.0) * (rate.part or _LEAST_PART) * _UPKEEP
+                self._upkeep[kind] = min(self._upkeep[kind] + share * passed, share * _UPKEEP_SECONDS)
+            charged = {kind: min(number, self._upkeep[kind]) for kind, number in units.items()}
+            for kind, number in charged.items():
+                self._upkeep[kind] -= number
+        return charged
 
     def own_units(self) -> Consumed:
         """The units of the job's own items, since this was asked last."""

@@ -127,6 +127,7 @@ class JobWorker:
         if JobState(self.job.state).ends_workers:
             return False
         if self.job.state == JobState.PAUSED.value:
+            await self._tell()
             return self.options.waits_paused and await self._idle()
         held = await self._take()
         if held is None:
@@ -168,7 +169,7 @@ class JobWorker:
         if self.port.monotonic() - self._read_at < (LOOK_SECONDS if pause is None else pause):
             return
         self._read_at = self.port.monotonic()
-        with self.limits.own_requests():
+        with self.limits.own_requests(are_upkeep=True):
             stored = await self.store.read(self.job.job)
         self._note_job(self._there(stored))
 
@@ -300,7 +301,7 @@ class JobWorker:
     async def _beat(self, held: HeldSection) -> None:
         began = self.port.monotonic()
         held.beats += 1
-        with self.limits.own_requests():
+        with self.limits.own_requests(are_upkeep=True):
             is_held = await self.store.beat(held.part, held.beats)
         if not held.part.is_over:
             held.note(began, is_held)
