@@ -192,6 +192,20 @@ def writes_late(tx: Transaction, sku: str) -> None:
     late[0].put(Stock(sku=sku, left=1))
 
 
+held: list[Database] = []
+
+
+def holds(db: Database, tx: Transaction, sku: str) -> Stock | None:
+    """Keep the database, and read by it."""
+    held.append(db)
+    return db.get(Stock.by_sku(sku))
+
+
+async def reads_by_what_is_held(tx: Transaction, sku: str) -> Stock | None:
+    """Read by the database of another function."""
+    return held[-1].get(Stock.by_sku(sku))
+
+
 def logged(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def call(*args: Any, **given: Any) -> Any:

@@ -138,6 +138,15 @@ async def test_a_write_after_the_function_has_returned_is_refused(db: AsyncDatab
     assert await count(db) == 3
 
 
+async def test_a_database_of_a_plain_function_is_refused_in_an_async_one(db: AsyncDatabase) -> None:
+    """The loop would wait for itself, for ever."""
+    async with serving(db, depot, command=[f"{ALL}:holds", f"{ALL}:reads_by_what_is_held"]) as (tell, _):
+        assert (await tell("holds", sku="nut"))["result"]["left"] == 5
+        with anyio.fail_after(20):
+            assert "is used in an async one" in await tell("reads_by_what_is_held", sku="nut")
+    shop_commands.held.clear()
+
+
 async def test_a_decorated_async_function_is_one(db: AsyncDatabase) -> None:
     async with serving(db, depot, command=[f"{ALL}:decorated"]) as (tell, _):
         assert (await tell("decorated", sku="nut"))["result"] is True

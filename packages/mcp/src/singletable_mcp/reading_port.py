@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, TypeVar, cast
 
-from anyio import from_thread
+from anyio import from_thread, lowlevel
 from anyio.lowlevel import EventLoopToken
 
 from singletable.errors import InvalidRequest
@@ -72,12 +72,23 @@ class ThreadPort(WrappedPort):
 
     def __init__(self, port: Port, loop: EventLoopToken) -> None:
         super().__init__(port)
-        self._loop = loop
+        self._given_loop = loop
         self._ready = ThreadSafeReadyTables()
 
     @property
     def ready(self) -> ReadyTables:
         return self._ready
+
+    @property
+    def _loop(self) -> EventLoopToken:
+        """The loop, for another thread than its own, which would wait for itself: InvalidRequest."""
+        if _is_in_a_loop():
+            raise InvalidRequest(
+                "a Database that a plain function was given is used in an async one",
+                operation="command",
+                hint="Take an AsyncDatabase there, as a parameter: each call has its own.",
+            )
+        return self._given_loop
 
     async def send(self, operation: Operation[T]) -> T:
         return from_thread.run(self._port.send, operation, token=self._loop)
@@ -89,7 +100,15 @@ class ThreadPort(WrappedPort):
         return call_in_threads(calls, FAN_OUT)
 
     def to(self, service: Service, url: str = "") -> Port:
-        return ThreadPort(self._port.to(service, url), self._loop)
+        return ThreadPort(self._port.to(service, url), self._given_loop)
 
     async def sleep(self, seconds: float) -> None:
         from_thread.run(self._port.sleep, seconds, token=self._loop)
+
+
+def _is_in_a_loop() -> bool:
+    try:
+        lowlevel.current_token()
+    except RuntimeError:
+        return False
+    return True
