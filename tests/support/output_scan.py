@@ -43,9 +43,10 @@ _NAMES = frozenset(
 """Attributes of the library's own items that hold names, times and sources of its own."""
 _OWN_NAME = re.compile(
     r"(erase )?[A-Z]\w+\.[a-z]\w+|(job )?(check|collect|copy|erase|export|fill|plan|stats)-[a-z0-9]{8}|[0-9a-f]{64}"
-    r"|shardId-\d+-[\w.-]+"
+    r"|shardId-\d+-[\w.-]+|[\w.-]+, process \d+"
 )
-"""A pattern, and its erasure; a job's id; the digest of a content, which is the name of its file; a stream's shard."""
+"""A pattern, and its erasure; a job's id; the digest of a content, which is the name of its file; a stream's shard; the
+process that has a lease."""
 
 SHOWS: Final[Mapping[str, str]] = {
     "JobRefused": "it names the job, by the id that the library made of its kind and time",
