@@ -65,7 +65,7 @@ def test_its_role_allows_what_a_job_asks_for(kind: str) -> None:
 
 def test_a_worker_on_scans_of_an_erasure_may_only_scan() -> None:
     held = statements(new, "erase")
-    wanted = {"subjects": [], "types": {}, "watched": {"person": 1}, "is_apply": False, "salt": ""}
+    wanted = {"subjects": [], "types": {}, "watched": {"person": {"a layer": 1}}, "is_apply": False, "salt": ""}
     attempts = asked(new, "erase", wanted, lambda db: put_people(db, 20))
     for attempt in attempts:
         assert is_allowed(held, attempt), attempt
