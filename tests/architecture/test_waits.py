@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 
 from tests.architecture.sources import sources
 
+EVENTS_OF_ALL = "singletable.events.listeners"
 SLEEPS_ITSELF = {
     "singletable.flow.waits": "it tells the wait",
     "singletable.flow.port": "a port that passes the sleep on",
@@ -37,3 +40,10 @@ def test_a_flow_waits_by_pause() -> None:
     }
     assert sleepers - SLEEPS_ITSELF.keys() == set(), "wait by pause(), of singletable.flow"
     assert SLEEPS_ITSELF.keys() - sleepers == set(), "these sleep no more: take them off the list"
+
+
+def test_a_program_that_does_not_wait_loads_no_event() -> None:
+    code = "import sys, singletable.records.batches, singletable.tables; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "singletable.flow.waits" in loaded
+    assert not [name for name in loaded if name.startswith("singletable.events.") and name != EVENTS_OF_ALL]

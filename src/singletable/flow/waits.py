@@ -6,12 +6,13 @@ is listed in `tests/architecture/test_waits.py` with its reason.
 
 from __future__ import annotations
 
-from singletable.events import WaitBegun
 from singletable.flow.port import Port
 
 
 async def pause(port: Port, seconds: float, why: str, table: str = "", *, is_refused: bool = False) -> None:
     """Wait. `why` is a clause without a key or a value. `is_refused` says that something went wrong: it is at INFO."""
+    from singletable.events import WaitBegun  # noqa: PLC0415 most programs never wait
+
     port.events.emit(WaitBegun(table=table, why=why, seconds=seconds, is_refused=is_refused))
     await port.sleep(seconds)
 
