@@ -189,7 +189,8 @@ def begin_and_work(
 ) -> JobStatus:
     """Begin a job of a table, or go on with the one of the same work, and work on it until it has ended."""
     begun = jobs.begin(kind, given, sections=options["sections"], **_bounds(options))
-    output.note(f"{jobs.table.name}: job {begun.id}, in {output.counted(begun.sections, 'section')}")
+    sections = output.counted(begun.sections, "section")
+    output.note(f"{jobs.table.name}: job {begun.id}, in {sections}; others share it by `singletable job run`")
     return _work_on(jobs, begun.id, as_json=as_json)
 
 
@@ -262,11 +263,24 @@ def progress_line(status: JobStatus) -> str:
     parts = [f"{status.share * 100:.0f} %", f"{items} items"]
     if status.seconds_left is not None and status.state == "running":
         parts.append(f"{output.duration(status.seconds_left)} left")
-    parts.append(f"{output.counted(len(status.held), 'section')} under way")
+    if status.held:
+        parts.append(f"{output.counted(len(status.held), 'section')} under way")
     parts.append(f"{output.amount(status.read_units)} read units, {output.amount(status.write_units)} write units")
     if status.state == "paused":
         parts.append(f"{output.clean(status.why)}: it waits for singletable job resume")
     return f"{status.id}: {', '.join(parts)}"
+
+
+def _bounds_line(status: JobStatus) -> str:
+    """`at most: 2K read units a second, 5M write units in all`; "" for a job without bounds."""
+    bounds = {
+        "read units a second": status.read_rate,
+        "write units a second": status.write_rate,
+        "read units in all": status.read_cap,
+        "write units in all": status.write_cap,
+    }
+    parts = [f"{output.amount(number)} {what}" for what, number in bounds.items() if number is not None]
+    return f"at most: {', '.join(parts)}" if parts else ""
 
 
 def _progress(status: JobStatus) -> dict[str, Any]:
@@ -298,6 +312,8 @@ def tell(table: Table, status: JobStatus, *, as_json: bool, personal: bool = Fal
     why = f", {output.clean(status.why)}" if status.why else ""
     click.echo(f"{status.table}: {status.state}{why}, for {output.duration(status.seconds)}")
     click.echo(f"  {progress_line(status)}")
+    if bounds := _bounds_line(status):
+        click.echo(f"  {bounds}")
     for each in status.held:
         what = "the end" if each.section == status.sections else f"section {each.section}"
         place = f" on {output.clean(each.process)}" if each.process else ""

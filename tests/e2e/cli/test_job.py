@@ -37,6 +37,8 @@ def test_another_process_goes_on_with_one_that_reached_its_cap(filled: Folder) -
     assert json.loads(paused.out)["why"] == "paused by ada"
     assert "paused: paused by ada" in filled.run("job", "list", "shop.model").out
     assert json.loads(filled.run("job", "resume", "shop.model", job, "--cap", "500", "--json").out)["write_cap"] == 500
+    bounded = filled.run("job", "resume", "shop.model", job, "--rate", "2000").out.splitlines()
+    assert bounded[2] == "  at most: 2K write units a second, 500 write units in all"
     ran = filled.run("job", "run", "shop.model", job, "--at-once", "2", "--json")
     assert (ran.code, json.loads(ran.out)["state"]) == (0, "ended")
     shown = filled.run("job", "show", "shop.model", job)
