@@ -60,6 +60,7 @@ def connect(
     tables: Mapping[str, str] | None = None,
     table_prefix: str = "",
     listeners: Sequence[Listener] = (),
+    show_keys: bool = False,
     clock: Callable[[], float] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Database:
@@ -78,6 +79,7 @@ def connect(
     Without `retry` it is the library's own, with the attempts of AWS_MAX_ATTEMPTS. `timeouts` bounds connecting and
     each answer, in seconds: 3 and 10. `connections` is how many are in use at a time, and kept idle: 100 and as many.
     `listeners` are plain functions that are called with each event: `docs/how-to/watch.md` has all.
+    With `show_keys` events, logs, spans and the texts of errors have keys in place of their hashes.
     Raises NotConfigured if the engine or the region is missing, or a setting can't be followed.
     """
     environ = os.environ if environ is None else environ
@@ -86,6 +88,7 @@ def connect(
         *(region, credentials, cursor_keys, retry, timeouts, connections, ca_file),
         names=names,
         listeners=listeners,
+        show_keys=show_keys,
         traits=traits,
         clock=clock,
     )

@@ -111,7 +111,7 @@ class SingletableError(Exception):
     def _places(self) -> tuple[tuple[str, str | None], ...]:
         """The part of `str` in parentheses, for developers: names of the program's classes and attributes among it."""
         key, hashed = getattr(self.key, "shown", None), self.key_hash
-        key = f"{key}, hash {hashed}" if key and hashed else key
+        key = f"{key}, {named_hash(hashed)}" if key and hashed else key
         table = self.table if self.called in ("", self.table) else f"{self.table}, called {self.called}"
         return ("operation", self.operation), ("table", table), ("key", key), ("attribute", self.attribute)
 
@@ -139,6 +139,11 @@ class ShownKey(Struct, frozen=True):
     """A key; another process gets its pattern alone."""
 
     shown: str | None
+
+
+def named_hash(hashed: str) -> str:
+    """The hash of a key with its word. A key that a database shows in its place is quoted, and needs none."""
+    return hashed if hashed.startswith(("'", '"')) else f"hash {hashed}"
 
 
 def carried(value: Any) -> Any:
@@ -298,7 +303,7 @@ class Failure(Struct, frozen=True):
         """The place of the failure, for developers."""
         if self.key is None:
             return self.verb
-        hashed = f", hash {self.error.key_hash}" if self.error.key_hash else ""
+        hashed = f", {named_hash(self.error.key_hash)}" if self.error.key_hash else ""
         return f"{self.key.shown}{hashed}{f' where {self.condition}' if self.condition else ''}"
 
     def __str__(self) -> str:

@@ -45,6 +45,8 @@ class Options(Struct, frozen=True):
     """The names of tables in the account."""
     listeners: Sequence[Callable[[Any], object]] = ()
     """Functions that are called with each event."""
+    show_keys: bool = False
+    """Whether events, logs and errors have keys in place of their hashes."""
     traits: Traits | None = None
     """The known differences at an address. None: none on AWS; elsewhere nothing is taken for granted, and `db.require`
     finds the engine's capabilities."""
@@ -89,7 +91,7 @@ def port_options(target: Target, options: Options) -> PortOptions:
         ca_file=options.ca_file,
         locate=target.locate,
         names=target.names,
-        events=Listeners(options.listeners, target.seal.secret),
+        events=Listeners(options.listeners, target.seal.secret, shows_keys=options.show_keys),
         now=options.clock,
     )
 

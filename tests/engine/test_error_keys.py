@@ -44,6 +44,15 @@ async def refused(shell: Any, verb: str, kind: type[SingletableError]) -> Single
     return caught.value
 
 
+@pytest.mark.parametrize("kind", KINDS)
+async def test_keys_are_shown_where_the_program_says_so(kind: str) -> None:
+    async with opened(kind, show_keys=True) as shell:
+        shell.port.traits = replace(shell.port.traits, creates_tables=False)
+        error = await refused(shell, "GetItem", NotConfigured)
+    shown = "Order.of_customer customer#{customer} / order, 'customer#the-canary' 'order'"
+    assert f"key {shown}" in str(error)
+
+
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_missing_table_is_told_with_the_key(kind: str, verb: str) -> None:

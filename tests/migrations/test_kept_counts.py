@@ -196,7 +196,9 @@ def test_the_counts_of_a_table_are_not_those_of_the_next_one_of_its_name(db: Dat
     assert [plan.counted_at for plan in plans] == [None, None]
 
 
-@pytest.mark.parametrize(("seconds", "is_taken"), [(24 * 3600 - 1, True), (24 * 3600, False), (-1, False)])
+@pytest.mark.parametrize(
+    ("seconds", "is_taken"), [(24 * 3600 - 1, True), (24 * 3600, False), (-60, True), (-61, False)]
+)
 def test_the_counts_are_taken_for_a_day(
     db: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seconds: float, is_taken: bool
 ) -> None:

@@ -47,6 +47,15 @@ def test_a_task_begins_and_ends(how: str, outcome: str, levels: list[str], caplo
     assert ("in charge" in caplog.text) is (outcome == "dead"), "with a traceback"
 
 
+def test_a_dead_task_is_told_with_its_key_where_the_program_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    with fresh(show_keys=True) as db:
+        db.create_table(app)
+        with db.transaction() as tx:
+            tx.add(tasks.after(timedelta(0), charge("fails"), key=KEY))
+        TaskWorker(db, tasks).drain()
+    assert f"task charge ('{KEY}'): try 1 of 1" in caplog.text
+
+
 @pytest.mark.parametrize("broken", [Throttled("throttled"), KeyboardInterrupt()])
 def test_a_try_whose_end_is_not_written_ends_too(broken: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     async def refuse(*_: object) -> None:

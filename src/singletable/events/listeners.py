@@ -65,7 +65,7 @@ SILENT: Final = Levels(_Silent(), _Silent(), _Silent())
 class Listeners:
     """The listeners of a database, and its log. InvalidRequest for a listener that can't be called, or is async."""
 
-    def __init__(self, listeners: Sequence[Listener] = (), secret: bytes = b"") -> None:
+    def __init__(self, listeners: Sequence[Listener] = (), secret: bytes = b"", *, shows_keys: bool = False) -> None:
         for listener in listeners:
             _check(listener)
         self._listeners = tuple(listeners)
@@ -78,7 +78,7 @@ class Listeners:
         self.monotonic: Callable[[], float] = monotonic
         """The clock of the log, by which it shows a cause once a minute: that of the port."""
         self._failed: set[int] = set()
-        self._secret = secret or urandom(32)
+        self._secret, self._shows_keys = secret or urandom(32), shows_keys
         self._log: EventLog | None = None
 
     def emit(self, event: Event) -> None:
@@ -102,7 +102,10 @@ class Listeners:
 
     def hash_of(self, *key: str) -> str:
         """A key as events and logs show it, in 16 hex digits. Equal keys have equal hashes, in every process with the
-        same secret: a database's first cursor key. Without one a process has a secret of its own."""
+        same secret: a database's first cursor key. Without one a process has a secret of its own. The key itself, each
+        text in quotes, where the database shows keys."""
+        if self._shows_keys:
+            return " ".join(map(repr, key))
         hashed = self._keyed.copy()
         hashed.update("\0".join(key).encode("utf-8", "surrogatepass"))
         return hashed.hexdigest()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import ClassVar
 
+from singletable.errors import named_hash
 from singletable.events.event import Event
 from singletable.events.listeners import SLOW_FIRST_SECONDS, SLOW_SECONDS
 
@@ -149,7 +150,7 @@ class RequestEnded(Event, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        named = *self.patterns, *((f"hash {self.key_hash}",) if self.key_hash else ())
+        named = *self.patterns, *((named_hash(self.key_hash),) if self.key_hash else ())
         names = ", ".join(named) or self.index
         place = self.table if not names else f"{self.table} ({names})"
         name = f"{self.operation} of {place}" if place else self.operation

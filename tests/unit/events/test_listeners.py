@@ -83,6 +83,10 @@ def test_a_key_is_shown_as_a_keyed_hash() -> None:
     assert Listeners().hash_of("a") != Listeners().hash_of("a"), "each has a secret of its own"
 
 
+def test_a_key_is_shown_where_the_program_says_so() -> None:
+    assert Listeners(shows_keys=True).hash_of("user#ada\n\ud800", "it's") == """'user#ada\\n\\ud800' "it's\""""
+
+
 def test_threads_find_one_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     listeners = Listeners()
     monkeypatch.setattr("singletable.events.listeners.urandom", lambda size: pytest.fail("a second secret"))
