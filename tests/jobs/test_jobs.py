@@ -12,8 +12,9 @@ from singletable import Database, Entity, InvalidRequest, Key, Table
 from singletable.errors import Corrupt, NotFound, Throttled
 from singletable.events import Listeners
 from singletable.expressions import attr
-from singletable.flow import UNGATED
+from singletable.flow import UNGATED, Meter
 from singletable.jobs import AsyncJobs, JobRefused, Jobs, worker as workers
+from singletable.jobs.check_job import CheckJobOptions
 from singletable.jobs.limits import JobLimits
 from singletable.jobs.store import JobStore
 from singletable.jobs.work import JobPlace, Round, kind_named
@@ -268,6 +269,39 @@ def test_upkeep_is_charged_with_half_of_a_share_at_most(
         db.run(store.read(job.job))
     assert units[-1] == 1.0
     assert limits.own_units().read_units == 301.0
+
+
+def test_one_without_a_section_looks_as_rarely_as_a_small_read_rate_asks(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(db.port, "monotonic", lambda: now)
+    store = JobStore(db.port, new)
+    job: Any = db.run(store.read(Jobs(db, new).begin("check", sections=8, read_rate=100.0).id))
+    owned = [db.run(store.take(job.job, number, None, "another")) for number in range(8)]
+    options, work = WorkerOptions(lease_seconds=90.0), kind_named("check").work(place_of(db), CheckJobOptions())
+    worker = JobWorker(db.port, new, work, store, job, UNGATED, options, lambda: False)
+    with db.meter() as meter:
+        while now < 64:
+            assert db.run(worker._take()) is None
+            now += 1
+    assert len(owned) * 3 <= meter.read_units <= len(owned) * 5  # of 6,400
+
+
+def test_a_page_of_one_unit_grows(db: Database) -> None:
+    """A page of one item takes a unit, as one of 25 small ones does: of a small rate each was read alone."""
+    store = JobStore(db.port, new)
+    job: Any = db.run(store.read(Jobs(db, new).begin("check", read_rate=10.0).id))
+    limits, pages = JobLimits(db.port, new, store, job), list[int]()
+    assert limits.rate is not None
+    limits.rate.part = 1.0
+    for units in (1.0,) * 6 + (40.0, 5.0):
+        reserved: Any = db.run(limits.reserve(1_000))
+        pages.append(reserved.page)
+        with Meter() as meter:
+            meter.read_units = units
+        limits.used(reserved, meter, reserved.page)
+    assert pages == [1, 2, 4, 8, 16, 25, 25, 1]
 
 
 # --- other programs ---------------------------------------------------------------------------------------------------
