@@ -71,7 +71,7 @@ def test_a_death_costs_a_round(kind: str, seed: int) -> None:
         ("check", {"read_rate": 100.0}, 4, 4, 64, ITEMS),
         pytest.param("check", {"read_rate": 100.0}, 2, 1, 16, 4 * ITEMS, marks=pytest.mark.soak),
         pytest.param("check", {"read_rate": 100.0}, 8, 4, 64, 2 * ITEMS, marks=pytest.mark.soak),
-        pytest.param("check", {"read_rate": 100.0}, 8, 1, 4, 2 * ITEMS, marks=pytest.mark.soak),
+        pytest.param("check", {"read_rate": 100.0}, 8, 1, 4, 5 * ITEMS, marks=pytest.mark.soak),
     ],
 )
 def test_a_rate_is_never_passed_by_a_twentieth_in_ten_seconds(

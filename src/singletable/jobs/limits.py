@@ -47,6 +47,8 @@ _LEAST_PART: Final = 0.1
 """The part of the rate by which a process is charged that has no share yet."""
 _UPKEEP_SECONDS: Final = 10.0
 """Upkeep that was not sent for so long may come at once."""
+_ROUNDS: Final = 0.96
+"""The part of the rate that rounds share. The rest is for the looks of processes without a section."""
 _LOOKS: Final = 1 / 200
 """The part of the read rate that one process's looks take, and as much its progress."""
 
@@ -95,7 +97,8 @@ class JobLimits:
         """Take up the stored job: a person may have given it other rates and caps."""
         with self._guard.lock:
             self.job = job
-            bounds: Any = {"read_units": job.read_rate, "write_units": job.write_rate}
+            rates = {"read_units": job.read_rate, "write_units": job.write_rate}
+            bounds: Any = {kind: None if rate is None else _ROUNDS * rate for kind, rate in rates.items()}
             if self.rate is not None:
                 self.rate.change(**bounds)
             elif any(bounds.values()):
