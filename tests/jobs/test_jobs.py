@@ -245,12 +245,12 @@ def test_a_slot_without_a_section_looks_each_second_while_another_has_kept_nothi
     assert 9 <= meter.by_operation["BatchGetItem"].requests <= 12
 
 
-@pytest.mark.parametrize(("part", "charged"), [(0.2, 1.0), (0.0, 0.5), (1.0, 3.0)])
+@pytest.mark.parametrize(("part", "charged"), [(0.2, 0.96), (0.0, 0.48), (1.0, 3.0)])
 def test_upkeep_is_charged_with_half_of_a_share_at_most(
     db: Database, monkeypatch: pytest.MonkeyPatch, part: float, charged: float
 ) -> None:
-    """Three looks at the job each second, at ten read units a second. All of it, a rate that is small would be owed for
-    ever by processes that do no round."""
+    """Three looks at the job each second, at ten read units a second, of which rounds share 9.6. All of it, a rate that
+    is small would be owed for ever by processes that do no round."""
     now, units = 0.0, list[float]()
     monkeypatch.setattr(db.port, "monotonic", lambda: now)
     store = JobStore(db.port, new)
