@@ -164,6 +164,7 @@ async def test_a_transaction_is_all_or_nothing(raw: AsyncRaw) -> None:
     with pytest.raises(TransactionCancelled) as caught:
         await refused(raw)
     (failure,) = caught.value.failures
+    assert isinstance(failure.error, ConditionFailed)
     assert (failure.number, failure.verb, failure.error.stored) == (2, "check", {**KEY, "n": 2})
     assert await raw.get({"pk": "z", "sk": "z"}, consistent=True) is None
 
