@@ -85,6 +85,10 @@ PLANTED: dict[str, tuple[list[str], Callable[[Database], None]]] = {
     ),
     "nobody works on it": (["job.idle"], idle),
     "it has failed": (["job.failed"], lambda db: edit(db, key_of(job(db, "running")), state={"S": "failed"})),
+    "a section of an ended one can't be read": (
+        ["item.unreadable", "job.unfinished"],
+        lambda db: edit(db, key_of(part(db, "ended")), beats={"S": "two"}),
+    ),
 }
 
 

@@ -106,4 +106,4 @@ class JobCheck(ItemCheck):
         model = model_of(self.part)
         keys = (self.part.by_section(job.job, section) for section in range(job.sections + 1))
         items = await items_at(port, model.table, [(key.partition, key.low) for key in keys])
-        return [model.load(item) for item in items.values()]
+        return [part for item in items.values() if (part := self._loaded(self.part, item)) is not None]
