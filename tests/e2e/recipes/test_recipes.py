@@ -46,9 +46,10 @@ def test_a_recipe_is_short_and_says_its_problem_first_and_its_costs_last(name: s
     assert re.search(r"Meter\(requests=|\d write units", printed.partition("\ncosts\n")[2])
 
 
-def test_the_index_page_lists_every_recipe() -> None:
-    page = (FOLDER / "README.md").read_text("utf-8")
+def test_the_index_page_and_the_menu_of_the_site_list_every_recipe() -> None:
+    page, menu = (FOLDER / "README.md").read_text("utf-8"), (ROOT / "tools/site/zensical.toml").read_text("utf-8")
     assert [name for name in RECIPES if f"({name}.py)" not in page] == []
+    assert [name for name in RECIPES if f'"examples/recipes/{name}.md"' not in menu] == []
 
 
 @pytest.mark.parametrize("name", RECIPES)
