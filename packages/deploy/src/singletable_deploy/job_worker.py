@@ -36,7 +36,8 @@ def works_on_jobs(table: Table, *kinds: str) -> Grant:
     wrong = [kind for kind in kinds if kind not in known]
     if wrong or not kinds:
         what = f"no kind of job {wrong[0]!r} runs in a function" if wrong else "no kind of job is named"
-        raise DeclarationError(what, hint=f"These do: {', '.join(sorted(known))}. A copy needs two databases.")
+        others = "A copy needs two databases, an export a bucket for its files: work on them by `singletable job run`."
+        raise DeclarationError(what, hint=f"These do: {', '.join(sorted(known))}. {others}")
 
     def accesses(where: Where) -> Iterator[ResourceAccess]:
         yield from _of_jobs(table)
