@@ -44,6 +44,7 @@ async def refused(shell: Any, verb: str, kind: type[SingletableError]) -> Single
     return caught.value
 
 
+@pytest.mark.unscanned
 @pytest.mark.parametrize("kind", KINDS)
 async def test_keys_are_shown_where_the_program_says_so(kind: str) -> None:
     async with opened(kind, show_keys=True) as shell:

@@ -47,6 +47,7 @@ def test_a_task_begins_and_ends(how: str, outcome: str, levels: list[str], caplo
     assert ("in charge" in caplog.text) is (outcome == "dead"), "with a traceback"
 
 
+@pytest.mark.unscanned
 def test_a_dead_task_is_told_with_its_key_where_the_program_says_so(caplog: pytest.LogCaptureFixture) -> None:
     with fresh(show_keys=True) as db:
         db.create_table(app)
