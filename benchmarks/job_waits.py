@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from benchmarks.jobs import ITEMS, PROCESSES, SECTIONS, command, databases
+from benchmarks.jobs import ITEMS, PROCESSES, SECTIONS, command, databases, who
 from benchmarks.measure import Say
 from benchmarks.report import headed, table, write
 from singletable import Database
@@ -70,7 +70,7 @@ def shared(kind: str, workers: int, db: Database, source: Database) -> Shared:
 def page(items: int, noted: Sequence[Shared]) -> str:
     one = {took.kind: took.seconds for took in noted if took.workers == 1}
     rows = {
-        f"{took.kind}, {by(took.workers)}": {
+        f"{took.kind}, {who(took.workers, 'worker', 'workers')}": {
             "seconds": "-" if took.seconds is None else f"{took.seconds:,.1f}",
             "of one worker's": "-" if took.seconds is None else f"{took.seconds / (one[took.kind] or 1):.2f}",
             "requests": f"{took.requests:,}",
@@ -86,10 +86,6 @@ def page(items: int, noted: Sequence[Shared]) -> str:
         "each second: of a job that one worker ends within some seconds, more make nothing sooner."
     )
     return headed("Jobs where a service's waits dominate", [said, table(rows)])
-
-
-def by(workers: int) -> str:
-    return {0: "the plain command", 1: "1 worker"}.get(workers, f"{workers} workers")
 
 
 def main() -> None:

@@ -159,8 +159,13 @@ def page(items: int, noted: Sequence[Took]) -> str:
 
 def named(took: Took) -> str:
     """What was done, and who did it."""
-    by = {0: "the plain command", 1: "1 process"}.get(took.processes, f"{took.processes} processes")
-    return f"{took.kind}, {by}{f', after {took.kills} that were killed' if took.kills else ''}"
+    after = f", after {took.kills} that were killed" if took.kills else ""
+    return f"{took.kind}, {who(took.processes, 'process', 'processes')}{after}"
+
+
+def who(number: int, one: str, many: str) -> str:
+    """Who did the work."""
+    return {0: "the plain command", 1: f"1 {one}"}.get(number, f"{number} {many}")
 
 
 def main() -> None:

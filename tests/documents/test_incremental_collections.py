@@ -529,5 +529,6 @@ def test_nothing_that_is_reached_is_deleted_in_any_order() -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(900)
 def test_nothing_that_is_reached_is_deleted_in_any_order_for_long() -> None:
-    run_state_machine_as_test(Collections, settings=settings(max_examples=150, stateful_step_count=50, deadline=None))
+    run_state_machine_as_test(Collections, settings=settings(max_examples=250, stateful_step_count=50, deadline=None))
